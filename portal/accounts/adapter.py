@@ -1,0 +1,11 @@
+"""How django-allauth behaves here."""
+
+from allauth.account.adapter import DefaultAccountAdapter
+from django.http import HttpRequest
+
+
+class InvitedOnly(DefaultAccountAdapter):  # type: ignore[misc]
+    """An administrator makes accounts; nobody signs up by themselves."""
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:  # noqa: ARG002
+        return False

@@ -1,0 +1,122 @@
+"""Typed readers of environment variables, used by ``portal.settings`` only.
+
+A secret may come from ``NAME`` or from the file that ``NAME_FILE`` names, as container platforms mount them.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"0", "false", "no", "off", ""})
+
+
+def env_str(name: str, default: str) -> str:
+    """The variable's text, or *default* when it is unset."""
+    return os.environ.get(name, default)
+
+
+def env_list(name: str) -> list[str]:
+    """The comma-separated entries of the variable; empty when it is unset."""
+    return [entry.strip() for entry in os.environ.get(name, "").split(",") if entry.strip()]
+
+
+def env_bool(name: str, default: bool) -> bool:
+    """The variable as a yes or no.
+
+    Raises:
+        ImproperlyConfigured: it is neither, because guessing would be worse.
+    """
+    raw = os.environ.get(name)
+    if raw is None:
+        return default
+    if raw.lower() in _TRUE:
+        return True
+    if raw.lower() in _FALSE:
+        return False
+    raise ImproperlyConfigured(f"{name}={raw!r} is neither yes nor no; write 1 or 0.")
+
+
+def env_int(name: str, default: int) -> int:
+    """The variable as a whole number.
+
+    Raises:
+        ImproperlyConfigured: it is not one.
+    """
+    raw = os.environ.get(name)
+    if raw is None:
+        return default
+    try:
+        return int(raw)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}={raw!r} is not a whole number.") from error
+
+
+def env_secret(name: str) -> str:
+    """The secret in ``NAME``, or in the file named by ``NAME_FILE``; empty when neither is set.
+
+    Raises:
+        ImproperlyConfigured: both are set, or the file cannot be read or is empty.
+    """
+    path = os.environ.get(f"{name}_FILE")
+    if path is None:
+        return os.environ.get(name, "")
+    if os.environ.get(name):
+        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set; keep one of them.")
+    try:
+        secret = Path(path).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ImproperlyConfigured(f"{name}_FILE={path!r} cannot be read: {error.strerror}.") from error
+    if not secret:
+        raise ImproperlyConfigured(f"{name}_FILE={path!r} is empty.")
+    return secret
+
+
+def env_peppers(name: str) -> dict[int, str]:
+    """Numbered keys, written ``1:first,2:second``; the highest number makes new hashes, all of them check old ones.
+
+    Raises:
+        ImproperlyConfigured: an entry has no number, or a key is shorter than 32 characters.
+    """
+    peppers: dict[int, str] = {}
+    for entry in filter(None, (part.strip() for part in env_secret(name).replace("\n", ",").split(","))):
+        number, _, key = entry.partition(":")
+        if not number.isdigit() or len(key) < 32:
+            raise ImproperlyConfigured(f"{name} holds entries like 1:KEY, each KEY of at least 32 characters.")
+        peppers[int(number)] = key
+    return peppers
+
+
+def database_from_url(url: str) -> dict[str, Any]:
+    """Django's description of the PostgreSQL database behind *url*; query parameters are libpq's own.
+
+    Raises:
+        ImproperlyConfigured: the address is of another database; triggers, locks and roles differ there.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in {"postgresql", "postgres"}:
+        raise ImproperlyConfigured(f"Only PostgreSQL is supported; the address begins with {parts.scheme or url!r}://.")
+    options = dict(parse_qsl(parts.query))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")) or "countersign",
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": options.pop("host", unquote(parts.hostname or "")),
+        "PORT": options.pop("port", str(parts.port or "")),
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": options,
+    }
+
+
+def broker_from_redis_url(url: str) -> str:
+    """Celery's spelling of a Redis address: ``unix:///run/valkey.sock?db=1`` becomes ``redis+socket://…``."""
+    parts = urlsplit(url)
+    if parts.scheme != "unix":
+        return url
+    database = dict(parse_qsl(parts.query)).get("db", "0")
+    return f"redis+socket://{parts.path}?virtual_host={database}"

@@ -1,0 +1,218 @@
+"""Settings of the site. What differs from place to place comes from the environment; defaults are the safe ones."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.utils.translation import gettext_lazy as _
+
+from portal.environment import (
+    broker_from_redis_url,
+    database_from_url,
+    env_bool,
+    env_int,
+    env_list,
+    env_peppers,
+    env_secret,
+    env_str,
+)
+from portal.logging import logging_config
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = Path(env_str("COUNTERSIGN_VAR", str(BASE_DIR / "var")))
+
+# Identity and secrets -------------------------------------------------------------------------------------------------
+
+DEBUG = env_bool("DEBUG", default=False)
+PORTAL_URL = env_str("PORTAL_URL", "http://127.0.0.1:8000").rstrip("/")
+SECRET_KEY = env_secret("SECRET_KEY")
+# Keys of token hashes, apart from SECRET_KEY: rotating the one must not void the other.
+TOKEN_PEPPERS = env_peppers("TOKEN_PEPPERS")
+
+_portal = urlsplit(PORTAL_URL)
+_over_tls = _portal.scheme == "https"
+ALLOWED_HOSTS = [_portal.hostname or "127.0.0.1", *env_list("ALLOWED_HOSTS")]
+CSRF_TRUSTED_ORIGINS = [f"{_portal.scheme}://{_portal.netloc}"]
+
+# Applications ---------------------------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.humanize",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "django_htmx",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "rest_framework",
+    "portal.accounts",
+    "portal.ui",
+    "checks",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "portal.csp.ContentSecurityPolicy",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "portal.accounts.language.PreferredLanguage",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "portal.urls"
+WSGI_APPLICATION = "portal.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# Data -----------------------------------------------------------------------------------------------------------------
+
+# Two roles of one database: `default` serves and owns nothing, `owner` migrates (manage.py migrate --database owner).
+_database_url = env_secret("DATABASE_URL") or "postgresql:///countersign"
+DATABASES = {
+    "default": database_from_url(_database_url),
+    "owner": database_from_url(env_secret("DATABASE_OWNER_URL") or _database_url) | {"TEST": {"MIRROR": "default"}},
+}
+
+REDIS_URL = env_secret("REDIS_URL") or "redis://127.0.0.1:6379/0"
+_cache_url = env_secret("CACHE_URL")
+
+# `default` lives in the process: sessions, throttles and sign-in limits must work while Valkey is away.
+# `shared` is for results that are dear to compute and may vanish; every key there has a lifetime.
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "shared": (
+        {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": _cache_url}
+        if _cache_url
+        else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "shared"}
+    ),
+}
+
+CELERY_BROKER_URL = broker_from_redis_url(REDIS_URL)
+
+# People ---------------------------------------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = [
+    "django.contrib.auth.backends.ModelBackend",
+    "allauth.account.auth_backends.AuthenticationBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/"
+SESSION_COOKIE_AGE = 12 * 3600
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _over_tls
+SESSION_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SECURE = _over_tls
+
+ACCOUNT_ADAPTER = "portal.accounts.adapter.InvitedOnly"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_LOGOUT_ON_GET = False
+# Signing asks for a password or second factor not older than this (seconds).
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 300
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_TOTP_ISSUER = "Countersign"
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = DEBUG
+
+# Browser safety -------------------------------------------------------------------------------------------------------
+
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if _over_tls else 0
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+# Language and time ----------------------------------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = USE_TZ = True
+TIME_ZONE = "UTC"
+
+# Static files: ours, and those that installed packages carry ----------------------------------------------------------
+
+STATIC_URL = "/static/"
+STATIC_ROOT = Path(env_str("STATIC_ROOT", str(BASE_DIR / "staticfiles")))
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "portal.static.PlotlyFinder",
+]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = DEBUG
+
+# API ------------------------------------------------------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": ["checks.api.permissions.DenyAll"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "EXCEPTION_HANDLER": "checks.api.problems.problem_handler",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Countersign",
+    "DESCRIPTION": "What node agents, job schedulers and operators may ask and tell the portal.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+}
+# A report of 60 facts is under 10 kB compressed; this is the uncompressed limit of any request body.
+DATA_UPLOAD_MAX_MEMORY_SIZE = env_int("MAX_BODY_BYTES", 8 * 1024 * 1024)
+
+# Notices and logs -----------------------------------------------------------------------------------------------------
+
+EMAIL_HOST = env_str("EMAIL_HOST", "127.0.0.1")
+EMAIL_PORT = env_int("EMAIL_PORT", 25)
+EMAIL_HOST_USER = env_str("EMAIL_HOST_USER", "")
+EMAIL_HOST_PASSWORD = env_secret("EMAIL_HOST_PASSWORD")
+EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", default=False)
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env_str("EMAIL_FROM", f"countersign@{_portal.hostname}")
+
+LOGGING = logging_config(level=env_str("LOG_LEVEL", "INFO"))
