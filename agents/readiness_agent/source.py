@@ -1,0 +1,195 @@
+"""The only way a probe sees the world: files, commands and system calls, live or from a capture.
+
+Every method answers, or raises :class:`~readiness_agent.facts.CouldNotMeasure` with the reason. On a replayed
+capture, what was not saved raises ``not_captured``: it never looks absent or empty.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat as stat_bits
+import time
+from typing import Callable, Dict, List, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
+
+from readiness_agent.facts import DENIED, ERROR, MISSING, UNREADABLE, CouldNotMeasure, ProbeResult
+
+Json = Union[None, bool, int, float, str, List["Json"], Dict[str, "Json"]]
+
+MAX_FILE_BYTES = 8 * 1024 * 1024
+"""No file a probe reads is longer; what is longer is read up to here."""
+
+COMMAND_DEADLINE = 8.0
+"""Seconds a command may take unless its probe says otherwise; the whole tick has 20."""
+
+JOB_LIMITS = "/proc/job/limits"
+"""Where a capture keeps the limits of the job that ran, when its pid is not known. Missing on a live system."""
+
+
+class CommandResult(NamedTuple):
+    """One finished command. A command that hangs, is missing or denied raises instead."""
+
+    argv: Tuple[str, ...]
+    exit_code: int
+    stdout: str
+    stderr: str
+    seconds: float
+
+
+class FileStat(NamedTuple):
+    """The part of ``os.stat`` that means the same on another machine."""
+
+    mode: int
+    size: int
+    uid: int
+    mtime: float
+
+    @property
+    def is_directory(self) -> bool:
+        return stat_bits.S_ISDIR(self.mode)
+
+
+class Source(Protocol):
+    """What a probe may ask. Text is decoded as UTF-8 with replacement, so no byte can stop a parser."""
+
+    def now_boottime(self) -> float:
+        """CLOCK_BOOTTIME seconds of the measured boot (of the snapshot, in a replay)."""
+        ...
+
+    def now_unix(self) -> float:
+        """Wall clock of the measured node: only to compare with times in its files."""
+        ...
+
+    def read(self, path: str) -> str:
+        """The text of one file."""
+        ...
+
+    def listdir(self, path: str) -> List[str]:
+        """Sorted names in a directory."""
+        ...
+
+    def glob(self, pattern: str) -> List[str]:
+        """Sorted paths that match; an empty list means: looked, and there is none."""
+        ...
+
+    def exists(self, path: str) -> bool:
+        """Whether the path is there; raises when that cannot be known."""
+        ...
+
+    def stat(self, path: str) -> FileStat:
+        """Mode, size, owner and time of a path, links followed."""
+        ...
+
+    def readlink(self, path: str) -> str:
+        """Where a symbolic link points."""
+        ...
+
+    def run(self, argv: Sequence[str], deadline: float = COMMAND_DEADLINE) -> CommandResult:
+        """Run one command (an argument list, never a shell line); any exit code is an answer."""
+        ...
+
+    def call(self, name: str, function: Callable[[], Json]) -> Json:
+        """The answer of a system or library call that is neither file nor command.
+
+        *function* runs only on a live system; *name* (``adjtimex``, ``nvml``, ``statvfs /data``) is the key in a
+        capture. It may raise ``OSError`` or ``CouldNotMeasure``.
+        """
+        ...
+
+
+class ProbeContext(NamedTuple):
+    """What the node's own configuration says to probes; the portal cannot set any of it."""
+
+    job_user: Optional[str] = None
+    checkpoint_dir: Optional[str] = None
+    allow_disruptive: bool = False
+
+
+class Probe(NamedTuple):
+    """A subject that is measured in one go.
+
+    ``cadence`` is ``tick`` or ``daily``: run when the plan lists one of ``items``. ``run`` means that the plan does
+    not schedule it and that it rides with every full tick. A probe may also cover items of another cadence that it
+    measures on the way; they are reported whenever it runs.
+    """
+
+    name: str
+    items: Tuple[str, ...]
+    cadence: str
+    run: Callable[[Source, ProbeContext], ProbeResult]
+    deadline: float = 12.0
+    """Seconds for all of it, after which its processes are ended and its items are ``hung``."""
+
+
+def from_os_error(error: OSError, what: str) -> CouldNotMeasure:
+    """Say in our words why the system refused *what*."""
+    reason = error.strerror or str(error)
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENODEV, errno.ENXIO):
+        return CouldNotMeasure(MISSING, f"{what}: not there")
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return CouldNotMeasure(DENIED, f"{what}: not allowed for this user")
+    if error.errno in (errno.EIO, errno.EINVAL, errno.EISDIR):
+        return CouldNotMeasure(UNREADABLE, f"{what}: {reason}")
+    return CouldNotMeasure(ERROR, f"{what}: {reason}")
+
+
+class LiveSource:
+    """This machine, now."""
+
+    def now_boottime(self) -> float:
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    def now_unix(self) -> float:
+        return time.time()
+
+    def read(self, path: str) -> str:
+        try:
+            with open(path, "rb") as file:
+                return file.read(MAX_FILE_BYTES).decode("utf-8", "replace")
+        except OSError as error:
+            raise from_os_error(error, path) from error
+
+    def listdir(self, path: str) -> List[str]:
+        try:
+            return sorted(os.listdir(path))
+        except OSError as error:
+            raise from_os_error(error, path) from error
+
+    def glob(self, pattern: str) -> List[str]:
+        import glob
+
+        return sorted(glob.glob(pattern))
+
+    def exists(self, path: str) -> bool:
+        try:
+            os.stat(path)
+        except OSError as error:
+            reason = from_os_error(error, path)
+            if reason.kind == MISSING:
+                return False
+            raise reason from error
+        return True
+
+    def stat(self, path: str) -> FileStat:
+        try:
+            found = os.stat(path)
+        except OSError as error:
+            raise from_os_error(error, path) from error
+        return FileStat(found.st_mode, found.st_size, found.st_uid, found.st_mtime)
+
+    def readlink(self, path: str) -> str:
+        try:
+            return os.readlink(path)
+        except OSError as error:
+            raise from_os_error(error, path) from error
+
+    def run(self, argv: Sequence[str], deadline: float = COMMAND_DEADLINE) -> CommandResult:
+        from readiness_agent.command import run_command
+
+        return run_command(argv, deadline)
+
+    def call(self, name: str, function: Callable[[], Json]) -> Json:
+        try:
+            return function()
+        except OSError as error:
+            raise from_os_error(error, name) from error
