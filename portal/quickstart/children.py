@@ -1,0 +1,94 @@
+"""Child processes that never outlive their parent.
+
+Each runs in a process group of its own, so that it can be ended with all that it started; the kernel signals it when
+the parent dies, even by ``kill -9``; and it is reaped here, so that no zombie keeps its process id.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from portal.quickstart.unprivileged import Identity
+
+LOG_LIMIT = 10 * 1024 * 1024  # bytes; a longer log is set aside at the next start
+
+
+class Child:
+    """One running program with its log."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        log: Path,
+        environment: Mapping[str, str],
+        identity: Identity = Identity(),  # noqa: B008  (immutable)
+        stop_signal: signal.Signals = signal.SIGTERM,
+    ) -> None:
+        self.log = log
+        self.stop_signal = stop_signal
+        _set_aside(log)
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [*identity.prefix, *_dies_with_us(stop_signal), *command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=dict(environment),
+                start_new_session=True,
+                user=identity.uid,
+                group=identity.uid,
+                extra_groups=None if identity.uid is None else [],
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def exit_status(self) -> int | None:
+        """``None`` while it runs; negative when a signal ended it."""
+        return self._process.poll()
+
+    def ask_to_stop(self) -> None:
+        """Send the stop signal, without waiting."""
+        if self.exit_status is None:
+            self._process.send_signal(self.stop_signal)
+
+    def stop(self, *, patience: float = 10.0) -> None:
+        """End it and all that it started; after *patience* seconds without asking."""
+        self.ask_to_stop()
+        try:
+            self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            pass
+        self.sweep_group()
+        self._process.wait()
+
+    def sweep_group(self) -> None:
+        """End what is left of the process group."""
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+    def last_words(self) -> str:
+        """The last line of the log."""
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
+        return lines[-1].strip() if lines else "it said nothing"
+
+
+def _dies_with_us(stop_signal: signal.Signals) -> tuple[str, ...]:
+    """The kernel sends *stop_signal* when we die; util-linux's setpriv asks for that, where it exists."""
+    if shutil.which("setpriv") is None:
+        return ()
+    return ("setpriv", "--pdeathsig", stop_signal.name.removeprefix("SIG"))
+
+
+def _set_aside(log: Path) -> None:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    if log.exists() and log.stat().st_size > LOG_LIMIT:
+        log.replace(log.with_suffix(".log.1"))

@@ -1,0 +1,78 @@
+"""What every test may use: a real PostgreSQL, a real Valkey, a real Chromium."""
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.test import TransactionTestCase
+
+from portal.quickstart.valkey import ValkeyServer
+from tests.databases import TestDatabases, throwaway_databases
+
+pytest_plugins = ["tests.chromium"]
+
+
+def pytest_configure() -> None:
+    """Settings of a test session that a deployment takes from its environment."""
+    settings.SECRET_KEY = "for tests only: not a secret, and long enough to pass the checks"
+    settings.TOKEN_PEPPERS = {1: "for tests only: pepper one, 32 characters"}
+    settings.ALLOWED_HOSTS = ["testserver", "127.0.0.1", "localhost"]
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    settings.WHITENOISE_AUTOREFRESH = settings.WHITENOISE_USE_FINDERS = True
+
+
+@pytest.fixture(scope="session")
+def databases() -> Iterator[TestDatabases]:
+    """The session's PostgreSQL server and its databases."""
+    with throwaway_databases() as databases:
+        yield databases
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_blocker: pytest.FixtureRequest, databases: TestDatabases) -> Iterator[None]:
+    """Replaces pytest-django's: migrated once as owner; committed tests get a copy of their own, never a flush."""
+    patch = pytest.MonkeyPatch()
+    with django_db_blocker.unblock():
+        databases.prepare()
+        patch.setattr(TransactionTestCase, "_fixture_setup", classmethod(lambda _: databases.use_fresh_copy()))
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: databases.drop_copy())
+    yield
+    patch.undo()
+
+
+@pytest.fixture
+def connect_as(transactional_db: None, databases: TestDatabases) -> Iterator[Callable[[str], psycopg.Connection]]:
+    """Opens connections of one's own, as ``app`` or ``owner``: for tests of locks, grants and races."""
+    opened: list[psycopg.Connection] = []
+
+    def connect(role: str) -> psycopg.Connection:
+        opened.append(psycopg.connect(databases.url(role)))
+        return opened[-1]
+
+    yield connect
+    for connection in opened:
+        connection.close()
+
+
+@pytest.fixture(scope="session")
+def valkey() -> Iterator[ValkeyServer]:
+    """A Valkey of the session's own."""
+    with tempfile.TemporaryDirectory(prefix="countersign-tests-") as place:
+        server = ValkeyServer(Path(place) / "valkey", log=Path(place) / "valkey.log")
+        server.start()
+        yield server
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def shared_captures() -> Path:
+    """Real outputs that lie beside the repository; the one thing whose absence may skip a test."""
+    place = Path(__file__).resolve().parents[2] / "shared" / "captures"
+    if not place.is_dir():
+        pytest.skip(f"{os.path.relpath(place)} is not here")
+    return place
