@@ -28,7 +28,7 @@ def privileges_for(table: str) -> str:
     return READ_AND_ADD if table in append_only_tables() else READ_AND_WRITE
 
 
-def grant_after_migrate(sender: AppConfig, using: str, **kwargs: Any) -> None:  # noqa: ARG001
+def grant_after_migrate(sender: AppConfig, using: str, **kwargs: Any) -> None:
     """Give the serving role its grants, when another role has just migrated."""
     serving_role = settings.DATABASES["default"]["USER"]
     with connections[using].cursor() as cursor:

@@ -15,7 +15,7 @@ SHORTEST_SECRET = 50
 
 
 @register(Tags.compatibility)
-def database_is_postgresql(**kwargs: Any) -> list[CheckMessage]:  # noqa: ARG001
+def database_is_postgresql(**kwargs: Any) -> list[CheckMessage]:
     """E001: elsewhere triggers, locks and roles do less, silently: signatures could be rewritten."""
     return [
         Error(
@@ -29,20 +29,22 @@ def database_is_postgresql(**kwargs: Any) -> list[CheckMessage]:  # noqa: ARG001
 
 
 @register(Tags.security, deploy=True)
-def secrets_are_set(**kwargs: Any) -> list[CheckMessage]:  # noqa: ARG001
+def secrets_are_set(**kwargs: Any) -> list[CheckMessage]:
     """E002 and E003: secrets that sign sessions and hash tokens."""
     found: list[CheckMessage] = []
     if len(settings.SECRET_KEY) < SHORTEST_SECRET:
         hint = f"Set SECRET_KEY or SECRET_KEY_FILE to at least {SHORTEST_SECRET} random characters."
         found.append(Error("SECRET_KEY is missing or short.", hint=hint, id="countersign.E002"))
     if not settings.TOKEN_PEPPERS:
-        hint = "Set TOKEN_PEPPERS or TOKEN_PEPPERS_FILE to entries like 1:KEY, each KEY of 32 random characters or more."
+        hint = (
+            "Set TOKEN_PEPPERS or TOKEN_PEPPERS_FILE to entries like 1:KEY, each KEY of 32 random characters or more."
+        )
         found.append(Error("TOKEN_PEPPERS is missing: no token can be issued.", hint=hint, id="countersign.E003"))
     return found
 
 
 @register(Tags.security, deploy=True)
-def portal_is_reached_over_tls(**kwargs: Any) -> list[CheckMessage]:  # noqa: ARG001
+def portal_is_reached_over_tls(**kwargs: Any) -> list[CheckMessage]:
     """W002: tokens and sessions would cross the network in the clear."""
     if settings.PORTAL_URL.startswith(("https://", "http://127.0.0.1", "http://localhost", "http://[::1]")):
         return []
@@ -56,7 +58,7 @@ def portal_is_reached_over_tls(**kwargs: Any) -> list[CheckMessage]:  # noqa: AR
 
 
 @register(Tags.database)
-def server_and_role_are_fit(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:  # noqa: ARG001
+def server_and_role_are_fit(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
     """E004: the server is too old. W001: the serving role could rewrite what must stay."""
     if "default" not in (databases or ()):
         return []

@@ -21,5 +21,5 @@ class PlotlyFinder(BaseFinder):
         found = [self.storage.path(path)] if path == STATIC_PATH else []
         return found if find_all or not found else found[0]
 
-    def list(self, ignore_patterns: Any) -> Iterator[tuple[str, FileSystemStorage]]:  # noqa: ARG002
+    def list(self, ignore_patterns: Any) -> Iterator[tuple[str, FileSystemStorage]]:
         yield STATIC_PATH, self.storage

@@ -1,4 +1,7 @@
-"""Addresses of the site. The API owns its whole paths (``/api/v1/…``, ``/gate/…``, ``/healthz``, ``/readyz``, ``/metrics``)."""
+"""Addresses of the site.
+
+The API owns its whole paths: ``/api/v1/…``, ``/gate/…``, ``/agent/…``, ``/healthz``, ``/readyz``, ``/metrics``.
+"""
 
 from django.contrib import admin
 from django.urls import include, path

@@ -8,5 +8,5 @@ from rest_framework.views import APIView
 class DenyAll(BasePermission):
     """The default of every view, so that one that forgets to name its scope is closed, not open."""
 
-    def has_permission(self, request: Request, view: APIView) -> bool:  # noqa: ARG002
+    def has_permission(self, request: Request, view: APIView) -> bool:
         return False

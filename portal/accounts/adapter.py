@@ -7,5 +7,5 @@ from django.http import HttpRequest
 class InvitedOnly(DefaultAccountAdapter):  # type: ignore[misc]
     """An administrator makes accounts; nobody signs up by themselves."""
 
-    def is_open_for_signup(self, request: HttpRequest) -> bool:  # noqa: ARG002
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False

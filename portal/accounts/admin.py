@@ -12,5 +12,5 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]
     fieldsets = (*(UserAdmin.fieldsets or ()), (_("Portal"), {"fields": ("display_name", "language")}))
     list_display = ("username", "display_name", "is_active", "last_login")
 
-    def has_delete_permission(self, request: object, obj: object = None) -> bool:  # noqa: ARG002
+    def has_delete_permission(self, request: object, obj: object = None) -> bool:
         return False

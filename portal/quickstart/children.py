@@ -4,6 +4,7 @@ Each runs in a process group of its own, so that it can be ended with all that i
 the parent dies, even by ``kill -9``; and it is reaped here, so that no zombie keeps its process id.
 """
 
+import contextlib
 import os
 import shutil
 import signal
@@ -61,19 +62,15 @@ class Child:
     def stop(self, *, patience: float = 10.0) -> None:
         """End it and all that it started; after *patience* seconds without asking."""
         self.ask_to_stop()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(patience)
-        except subprocess.TimeoutExpired:
-            pass
         self.sweep_group()
         self._process.wait()
 
     def sweep_group(self) -> None:
         """End what is left of the process group."""
-        try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
 
     def last_words(self) -> str:
         """The last line of the log."""
