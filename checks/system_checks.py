@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.core.checks import CheckMessage, Error, Tags, register
+from django.core.checks import Warning as Caution
 from django.db import connections
 
 OLDEST_SERVER = 150000  # PostgreSQL 15, as server_version_num writes it
@@ -49,7 +50,7 @@ def portal_is_reached_over_tls(**kwargs: Any) -> list[CheckMessage]:
     if settings.PORTAL_URL.startswith(("https://", "http://127.0.0.1", "http://localhost", "http://[::1]")):
         return []
     return [
-        Warning(
+        Caution(
             f"PORTAL_URL is {settings.PORTAL_URL}: tokens and sessions cross the network unencrypted.",
             hint="Put a TLS proxy in front and set PORTAL_URL to its https:// address.",
             id="countersign.W002",
@@ -72,7 +73,7 @@ def server_and_role_are_fit(databases: Sequence[str] | None = None, **kwargs: An
         found.append(Error("PostgreSQL is older than 15.", hint="Use PostgreSQL 15 or later.", id="countersign.E004"))
     if too_powerful:
         hint = "Migrate as another role: set DATABASE_OWNER_URL, and give DATABASE_URL a role that owns no table."
-        found.append(Warning("The serving role owns tables or is a superuser.", hint=hint, id="countersign.W001"))
+        found.append(Caution("The serving role owns tables or is a superuser.", hint=hint, id="countersign.W001"))
     return found
 
 

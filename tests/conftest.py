@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.test import TransactionTestCase
+from pytest_django.plugin import DjangoDbBlocker
 
 from portal.quickstart.valkey import ValkeyServer
 from tests.databases import TestDatabases, throwaway_databases
@@ -34,7 +35,7 @@ def databases() -> Iterator[TestDatabases]:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_blocker: pytest.FixtureRequest, databases: TestDatabases) -> Iterator[None]:
+def django_db_setup(django_db_blocker: DjangoDbBlocker, databases: TestDatabases) -> Iterator[None]:
     """Replaces pytest-django's: migrated once as owner; committed tests get a copy of their own, never a flush."""
     patch = pytest.MonkeyPatch()
     with django_db_blocker.unblock():

@@ -48,7 +48,8 @@ class TestDatabases:
 
     def drop_copy(self) -> None:
         """Drop the current copy and go back to the shared one."""
-        used, _ = self.current, self._point_at(SHARED)
+        used = self.current
+        self._point_at(SHARED)
         with self.server.superuser_connection() as connection:
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(used)))
 

