@@ -106,7 +106,7 @@ class ProbeContext(NamedTuple):
 
 
 class Probe(NamedTuple):
-    """A subject that is measured in one go.
+    """A subject that is measured in one go. ``readiness_agent.probes.PROBES`` is the tuple of all of them.
 
     ``cadence`` is ``tick`` or ``daily``: run when the plan lists one of ``items``. ``run`` means that the plan does
     not schedule it and that it rides with every full tick. A probe may also cover items of another cadence that it
@@ -134,7 +134,14 @@ def from_os_error(error: OSError, what: str) -> CouldNotMeasure:
 
 
 class LiveSource:
-    """This machine, now."""
+    """This machine, now.
+
+    ``stuck`` collects the pid and start time of every command that ignored KILL; ``records`` stays empty here.
+    """
+
+    def __init__(self) -> None:
+        self.stuck: List[Tuple[int, int]] = []
+        self.records: List[Dict[str, Json]] = []
 
     def now_boottime(self) -> float:
         return time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -158,7 +165,10 @@ class LiveSource:
     def glob(self, pattern: str) -> List[str]:
         import glob
 
-        return sorted(glob.glob(pattern))
+        found = sorted(glob.glob(pattern))
+        if not found:
+            self._require_searchable(pattern)
+        return found
 
     def exists(self, path: str) -> bool:
         try:
@@ -184,12 +194,26 @@ class LiveSource:
             raise from_os_error(error, path) from error
 
     def run(self, argv: Sequence[str], deadline: float = COMMAND_DEADLINE) -> CommandResult:
-        from readiness_agent.command import run_command
+        from readiness_agent.command import Hung, run_command
 
-        return run_command(argv, deadline)
+        try:
+            return run_command(argv, deadline)
+        except Hung as error:
+            self.stuck += error.stuck
+            raise
 
     def call(self, name: str, function: Callable[[], Json]) -> Json:
         try:
             return function()
         except OSError as error:
             raise from_os_error(error, name) from error
+
+    def _require_searchable(self, pattern: str) -> None:
+        """Nothing found counts as nothing there only when the directory could be searched."""
+        directory = os.path.dirname(pattern.partition("*")[0].partition("?")[0].partition("[")[0])
+        try:
+            os.listdir(directory or ".")
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            raise from_os_error(error, directory) from error

@@ -1,0 +1,170 @@
+"""The node's own configuration: one JSON file that only root (or the agent's user) may write, and a token beside it.
+
+The portal cannot change any of it. ``READINESS_AGENT_HOME`` or ``--home`` puts configuration and state in one
+directory, for a replayed node, a test or a quickstart on a laptop.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from typing import Any, Dict, NamedTuple, Optional
+
+from readiness_agent.errors import config_error
+from readiness_agent.files import make_private_directory, write_bytes
+from readiness_agent.source import ProbeContext
+
+HOME_VARIABLE = "READINESS_AGENT_HOME"
+CONFIG_DIRECTORY = "/etc/readiness-agent"
+STATE_DIRECTORY = "/var/lib/readiness-agent"
+
+LOOPBACK = ("localhost", "::1")
+
+
+class Paths(NamedTuple):
+    """Where this agent keeps what."""
+
+    config: str
+    token: str
+    gate_token: str
+    state: str
+
+    def in_state(self, name: str) -> str:
+        """A file of the state directory."""
+        return os.path.join(self.state, name)
+
+
+class Config(NamedTuple):
+    """What stands in ``agent.json``. Every key but ``portal`` has a default."""
+
+    portal: str
+    cluster: str = ""
+    hostname: str = ""
+    origin: str = "live"
+    proxy: str = ""
+    ca_file: str = ""
+    job_user: str = ""
+    checkpoint_dir: str = ""
+    allow_disruptive: bool = False
+    housekeeping_cpu: int = -1
+
+    def probe_context(self) -> ProbeContext:
+        """The part of it that probes may know."""
+        return ProbeContext(self.job_user or None, self.checkpoint_dir or None, self.allow_disruptive)
+
+
+def find_paths(home: Optional[str], config: Optional[str] = None) -> Paths:
+    """Paths below *home* (or the variable), otherwise those of an installed agent; *config* moves that file only."""
+    home = home or os.environ.get(HOME_VARIABLE)
+    directory, state = (home, os.path.join(home, "state")) if home else (CONFIG_DIRECTORY, STATE_DIRECTORY)
+    return Paths(
+        config=config or os.path.join(directory, "agent.json"),
+        token=os.path.join(directory, "token"),
+        gate_token=os.path.join(directory, "gate-token"),
+        state=state,
+    )
+
+
+def load_config(paths: Paths) -> Config:
+    """Read and check the configuration.
+
+    Raises:
+        AgentError: exit 78, when it is absent, not JSON, has an unknown or ill-typed key, or may be written by others.
+    """
+    _require_private_to_write(paths.config)
+    try:
+        with open(paths.config, encoding="utf-8") as file:
+            raw = json.load(file)
+    except FileNotFoundError:
+        raise config_error(f"{paths.config} is not there: enrol this node first (readiness-agent enroll --help)") from None
+    except OSError as error:
+        raise config_error(f"{paths.config} cannot be read ({error.strerror}): run as the agent's user") from None
+    except ValueError as error:
+        raise config_error(f"{paths.config} is not JSON ({error}): correct it") from None
+    return _checked(raw, paths.config)
+
+
+def save_config(paths: Paths, config: Config) -> None:
+    """Write the keys that differ from their default."""
+    make_private_directory(os.path.dirname(paths.config))
+    defaults = Config(portal="")
+    kept = {key: value for key, value in config._asdict().items() if value != getattr(defaults, key)}
+    write_bytes(paths.config, (json.dumps(kept, indent=2) + "\n").encode())
+
+
+def read_token(path: str) -> str:
+    """The token in *path*; refuses a file that others may read.
+
+    Raises:
+        AgentError: exit 78.
+    """
+    try:
+        mode = os.stat(path).st_mode
+        with open(path, encoding="ascii") as file:
+            token = file.read().strip()
+    except (OSError, UnicodeDecodeError):
+        raise config_error(f"{path} cannot be read: enrol this node, or run as the agent's user") from None
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise config_error(f"{path} can be read by other users: run `chmod 600 {path}` and replace the token")
+    if not token or any(character.isspace() for character in token):
+        raise config_error(f"{path} does not hold one token: enrol this node again")
+    return token
+
+
+def save_token(path: str, token: str) -> None:
+    """Write a token for the agent's user only."""
+    make_private_directory(os.path.dirname(path))
+    write_bytes(path, (token + "\n").encode("ascii"))
+
+
+def check_portal(url: str) -> str:
+    """The portal's base URL without a trailing slash.
+
+    Raises:
+        AgentError: exit 78, for anything but ``https://`` or an ``http://`` to this machine: the token would travel
+            readable.
+    """
+    scheme, _, rest = url.partition("://")
+    host = host_of(rest)
+    if not host or "@" in rest.partition("/")[0]:
+        raise config_error(f"{url!r} is not a portal's address: write https://HOST[:PORT]")
+    if scheme == "http" and not (host in LOOPBACK or host.startswith("127.")):
+        raise config_error(f"{url} would send the token unencrypted: use https:// (http:// only to this machine)")
+    if scheme not in ("http", "https"):
+        raise config_error(f"{url!r} is not a portal's address: write https://HOST[:PORT]")
+    return url.rstrip("/")
+
+
+def host_of(rest: str) -> str:
+    """The host in what follows ``scheme://``, without port and brackets."""
+    authority = rest.partition("/")[0]
+    if authority.startswith("["):
+        return authority[1:].partition("]")[0]
+    return authority.partition(":")[0]
+
+
+def _checked(raw: Any, path: str) -> Config:
+    if not isinstance(raw, dict):
+        raise config_error(f"{path} must hold one JSON object: correct it")
+    expected: Dict[str, Any] = Config(portal="")._asdict()
+    for key, value in raw.items():
+        if key not in expected:
+            raise config_error(f"{path}: there is no setting {key!r}; known are {', '.join(expected)}")
+        if type(value) is not type(expected[key]):
+            raise config_error(f"{path}: {key} must be a {type(expected[key]).__name__}, not {value!r}")
+    if "portal" not in raw:
+        raise config_error(f"{path}: portal is not set; write the portal's https:// address")
+    if raw.get("origin", "live") not in ("live", "replay"):
+        raise config_error(f"{path}: origin must be live or replay")
+    return Config(**{**raw, "portal": check_portal(raw["portal"])})
+
+
+def _require_private_to_write(path: str) -> None:
+    """A configuration that another user can write would let that user choose what root reads and whom it trusts."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return  # the reader says what is wrong
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or found.st_uid not in (0, os.geteuid()):
+        raise config_error(f"{path} can be changed by other users: run `chown root {path}; chmod 600 {path}`")

@@ -1,0 +1,141 @@
+"""Gets reports to the portal: spool first, then send, oldest first; what was not acknowledged stays."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from typing import Any, Dict, NamedTuple, Optional, Tuple
+
+from readiness_agent.files import json_bytes
+from readiness_agent.node import Moment, now, seconds_since
+from readiness_agent.spool import Entry, Spool, SpoolFull
+from readiness_agent.transport import REPORT_LIMITS, Answer, Limits, Portal, Unreachable, retry_after
+
+FLUSH_SECONDS = 20.0
+"""For one tick; what is left goes with the next."""
+
+MAX_INDIGESTIBLE = 2
+"""Reports that may be answered with 5xx before the portal itself counts as away."""
+
+AGAIN = (401, 408, 425, 429)
+"""4xx that say nothing about the report itself: it is kept."""
+
+DELIVERED, KEPT, REFUSED = "delivered", "kept", "refused"
+
+
+class Delivery(NamedTuple):
+    """What became of one try to send one report."""
+
+    outcome: str
+    message: str
+    answer: Dict[str, Any]
+    """The portal's words, when they are JSON."""
+    status: int
+    retry_after: Optional[float]
+
+
+class Flushed(NamedTuple):
+    """What became of the spool in one tick."""
+
+    answers: Dict[str, Dict[str, Any]]
+    """By report id, of those delivered."""
+    sent: int
+    left: int
+    message: str
+    """Why something is left; empty when nothing is."""
+    retry_after: Optional[float]
+
+
+def pack(report: Dict[str, Any]) -> bytes:
+    """The gzip form of a report, the same bytes for the same report."""
+    packer = zlib.compressobj(6, zlib.DEFLATED, 31)
+    return packer.compress(json_bytes(report)) + packer.flush()
+
+
+def written_at(report: Dict[str, Any]) -> Moment:
+    """The clocks at which a report was written."""
+    clock = report["clock"]
+    return Moment(clock["unix"], clock["boottime"], report["node"]["boot_id"])
+
+
+def store(spool: Spool, report: Dict[str, Any]) -> Tuple[Entry, str]:
+    """Spool *report*; when the disk refuses, the entry lives in memory only, and the second value says why."""
+    body, written = pack(report), written_at(report)
+    try:
+        return spool.add(report["report_id"], body, written, report["lost"]), ""
+    except (OSError, SpoolFull) as error:
+        reason = f"spool unwritable ({error}); the report is sent from memory"
+        return Entry("", report["report_id"], written, report["lost"], body), reason
+
+
+def send(portal: Portal, entry: Entry, age: float, limits: Limits = REPORT_LIMITS) -> Delivery:
+    """Try once to deliver one report that is *age* seconds old."""
+    headers = {"Content-Encoding": "gzip", "Report-Age": f"{max(0.0, age):.3f}"}
+    try:
+        answer = portal.post("/api/v1/reports", headers, entry.body, limits)
+    except Unreachable as error:
+        return Delivery(KEPT, str(error), {}, 0, None)
+    return _judge_answer(answer, entry.report_id)
+
+
+def flush(portal: Portal, spool: Spool, unspooled: Tuple[Entry, ...] = ()) -> Flushed:
+    """Send what waits, oldest first, then *unspooled* reports, for at most ``FLUSH_SECONDS``."""
+    end = time.monotonic() + FLUSH_SECONDS
+    answers: Dict[str, Dict[str, Any]] = {}
+    last = Delivery(DELIVERED, "", {}, 0, None)
+    indigestible, spooled = 0, spool.waiting()
+    for waiting in [*spooled, *unspooled]:
+        entry = spool.load(waiting) if isinstance(waiting, str) else waiting
+        if entry is None:
+            continue
+        left = end - time.monotonic()
+        if left <= 0:
+            last = last._replace(message="time is up; the rest goes with the next tick")
+            break
+        delivery = send(portal, entry, seconds_since(entry.written, now()), _limits(left))
+        _settle(spool, entry, delivery)
+        if delivery.outcome == DELIVERED:
+            answers[entry.report_id] = delivery.answer
+            continue
+        last = delivery
+        indigestible += delivery.status >= 500
+        if delivery.outcome == KEPT and (delivery.status < 500 or indigestible >= MAX_INDIGESTIBLE):
+            break
+    return Flushed(answers, len(answers), len(spool.waiting()), last.message, last.retry_after)
+
+
+def _limits(left: float) -> Limits:
+    return Limits(min(REPORT_LIMITS.silence, left), min(REPORT_LIMITS.total, left))
+
+
+def _settle(spool: Spool, entry: Entry, delivery: Delivery) -> None:
+    """Delete what was delivered, set aside what was refused; what lives in memory only has no file to settle."""
+    if not entry.path:
+        return
+    if delivery.outcome == DELIVERED:
+        spool.delivered(entry)
+    elif delivery.outcome == REFUSED:
+        spool.set_aside(entry.path, entry.lost)
+
+
+def _judge_answer(answer: Answer, report_id: str) -> Delivery:
+    """Only a JSON answer that names the report counts as delivered."""
+    words, status = answer.json() or {}, answer.status
+    if 200 <= status < 300:
+        if words.get("report_id") == report_id:
+            return Delivery(DELIVERED, "", words, status, retry_after(answer))
+        message = f"something between here and the portal answered {status}, not the portal: check portal and proxy"
+        return Delivery(KEPT, message, words, status, retry_after(answer))
+    said = str(words.get("detail") or words.get("title") or "")
+    message = f"the portal answered {status}{': ' + said if said else ''}"
+    if 400 <= status < 500 and status not in AGAIN:
+        return Delivery(REFUSED, f"{message}; the report is kept in bad/", words, status, retry_after(answer))
+    return Delivery(KEPT, _advice(status, message), words, status, retry_after(answer))
+
+
+def _advice(status: int, message: str) -> str:
+    if status == 401:
+        return f"{message}; this node's token is not accepted: enrol it again, nothing is lost meanwhile"
+    if 300 <= status < 400:
+        return f"{message}, a redirect, which is never followed: set portal to the address it really has"
+    return message
