@@ -1,5 +1,5 @@
 """Addresses of the API, as whole paths from the root of the site."""
 
-from django.urls import URLPattern
+from checks.api import gate_urls
 
-urlpatterns: list[URLPattern] = []
+urlpatterns = [*gate_urls.urlpatterns]

@@ -1,0 +1,125 @@
+"""How the portal itself fares: ages of everything that must not fall silent unseen.
+
+Limits are those of the self-monitoring table in the operators' handbook: amber asks for a look, red for a hand.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import lru_cache
+
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+from django.db.models import Count, Max, Min, Q
+
+from checks.models import BreakerTrip, Heartbeat, Node, NodeReadiness, Outbox
+from checks.selectors.partitions import partitions_until
+
+# name -> (amber, red) age in seconds. The worker writes every 30 s, beat every 30 s, the sweep every 60 s.
+HEARTBEATS = {"worker": (60, 120), "beat": (90, 180), "sweep": (120, 300)}
+OLDEST_UNSENT_S = (120, 600)
+PARTITIONS_AHEAD = (timedelta(days=7), timedelta(days=2))
+HEARD_WITHIN = timedelta(minutes=15)
+
+
+class State(StrEnum):
+    """How a sign is to be read."""
+
+    OK = "ok"
+    AMBER = "amber"
+    RED = "red"
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """One sign of life: seconds since the last one (None: never seen, which is red), and what that means."""
+
+    name: str
+    age_s: float | None
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class PortalStatus:
+    """Everything `/status` and `/metrics` tell."""
+
+    at: datetime
+    signs: tuple[Sign, ...]
+    unsent: int
+    oldest_unsent: Sign
+    partitions_until: datetime | None
+    partitions: State
+    nodes: int
+    nodes_heard: int
+    last_report_at: datetime | None
+    breakers_open: int
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """Names of what is not well, for a banner; empty when all is."""
+        bad = [sign.name for sign in (*self.signs, self.oldest_unsent) if sign.state is not State.OK]
+        return tuple(bad if self.partitions is State.OK else [*bad, "partitions"])
+
+
+def portal_status(*, now: datetime) -> PortalStatus:
+    """The portal's state at *now*."""
+    unsent = Outbox.objects.filter(sent_at=None).aggregate(count=Count("id"), oldest=Min("created_at"))
+    nodes = Node.objects.filter(retired_at=None, cluster__closed_at=None)
+    heard = NodeReadiness.objects.filter(node__in=nodes).aggregate(
+        count=Count("node", filter=Q(last_report_at__gt=now - HEARD_WITHIN)), last=Max("last_report_at")
+    )
+    until = partitions_until()
+    return PortalStatus(
+        at=now,
+        signs=heartbeat_signs(now=now),
+        unsent=unsent["count"],
+        oldest_unsent=_oldest_unsent(unsent["oldest"], now=now),
+        partitions_until=until,
+        partitions=partition_state(until, now=now),
+        nodes=nodes.count(),
+        nodes_heard=heard["count"],
+        last_report_at=heard["last"],
+        breakers_open=BreakerTrip.objects.filter(ended_at=None).count(),
+    )
+
+
+def heartbeat_signs(*, now: datetime) -> tuple[Sign, ...]:
+    """Worker, beat and sweep, in one statement; one that never lived is red, not missing."""
+    seen = dict(Heartbeat.objects.values_list("name", "at"))
+    return tuple(_sign(name, seen.get(name), limits, now=now) for name, limits in HEARTBEATS.items())
+
+
+def partition_state(until: datetime | None, *, now: datetime) -> State:
+    """Red under two days ahead: the portal then takes itself out of service before an insert fails."""
+    ahead = until - now if until else timedelta()
+    amber, red = PARTITIONS_AHEAD
+    if ahead < red:
+        return State.RED
+    return State.AMBER if ahead < amber else State.OK
+
+
+def missing_migrations() -> frozenset[tuple[str, str]]:
+    """Migrations of this code that the database has not had."""
+    return _migrations_on_disk() - frozenset(MigrationRecorder(connection).applied_migrations())
+
+
+@lru_cache(maxsize=1)
+def _migrations_on_disk() -> frozenset[tuple[str, str]]:
+    """Read once a process: its code does not change while it runs."""
+    loader = MigrationLoader(None)
+    return frozenset(loader.disk_migrations or ())
+
+
+def _oldest_unsent(created_at: datetime | None, *, now: datetime) -> Sign:
+    if created_at is None:
+        return Sign("outbox", 0.0, State.OK)
+    return _sign("outbox", created_at, OLDEST_UNSENT_S, now=now)
+
+
+def _sign(name: str, at: datetime | None, limits: tuple[int, int], *, now: datetime) -> Sign:
+    if at is None:
+        return Sign(name, None, State.RED)
+    age = max(0.0, (now - at).total_seconds())
+    amber, red = limits
+    return Sign(name, age, State.RED if age > red else State.AMBER if age > amber else State.OK)
