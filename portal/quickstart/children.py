@@ -54,6 +54,11 @@ class Child:
         """``None`` while it runs; negative when a signal ended it."""
         return self._process.poll()
 
+    def wait(self, seconds: float) -> None:
+        """Wait until it ends, at most *seconds*."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(seconds)
+
     def ask_to_stop(self) -> None:
         """Send the stop signal, without waiting."""
         if self.exit_status is None:
@@ -62,8 +67,7 @@ class Child:
     def stop(self, *, patience: float = 10.0) -> None:
         """End it and all that it started; after *patience* seconds without asking."""
         self.ask_to_stop()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(patience)
+        self.wait(patience)
         self.sweep_group()
         self._process.wait()
 

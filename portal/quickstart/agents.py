@@ -1,0 +1,77 @@
+"""The node agents of the quickstart: this machine, measured for real, and an example node, replayed from a capture."""
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from portal.quickstart import programs
+from portal.quickstart.children import Child
+from portal.quickstart.place import Place, write_private
+
+EXAMPLE_CAPTURE = Path(__file__).with_name("example-ok")
+EXAMPLE_CLUSTER = "example"
+EXAMPLE_NODE = "example-ok"
+MEASURED = frozenset({0, 1, 2})  # every item passed, one failed, one is unknown: all three are answers
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One enrolled agent with a home of its own under ``var/``, so that it never meets an installed one."""
+
+    name: str
+    place: Place
+    environment: Mapping[str, str]
+
+    @property
+    def home(self) -> Path:
+        return self.place.var / "agents" / self.name
+
+    def enrol(self, url: str, *, token: str, arguments: tuple[str, ...] = ()) -> None:
+        """Trade an enrolment token for the node's own, once.
+
+        Raises:
+            QuickstartError: the portal refused, or does not answer.
+        """
+        if (self.home / "token").exists():
+            return
+        self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        token_file = self.home / "enrolment-token"
+        write_private(token_file, token + "\n")
+        try:
+            self.run("enroll", "--portal", url, "--token-file", str(token_file), *arguments)
+        finally:
+            token_file.unlink()
+
+    def run(self, *arguments: str, accepted: frozenset[int] = frozenset({0})) -> None:
+        """Run one command to its end.
+
+        Raises:
+            QuickstartError: its exit status is none of *accepted*.
+        """
+        child = self.start(*arguments)
+        try:
+            programs.finish(child, what=f"readiness-agent {arguments[0]} for {self.name}", accepted=accepted)
+        finally:
+            child.stop()
+
+    def start(self, *arguments: str) -> Child:
+        """Start one command."""
+        environment = dict(self.environment) | {"READINESS_AGENT_HOME": str(self.home)}
+        log = f"agent-{self.name}"
+        return programs.start([str(programs.AGENT), *arguments], name=log, place=self.place, environment=environment)
+
+
+def hostname() -> str:
+    """This machine's name, as its agent reports it."""
+    return platform.node()
+
+
+def this_machine(place: Place, environment: Mapping[str, str]) -> Agent:
+    """The agent that measures the machine we run on."""
+    return Agent("this-machine", place, environment)
+
+
+def example_node(place: Place, environment: Mapping[str, str]) -> Agent:
+    """The agent that replays the example capture."""
+    return Agent(EXAMPLE_NODE, place, environment)

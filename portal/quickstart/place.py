@@ -1,0 +1,113 @@
+"""Where a checkout keeps its data between runs: ``var/``, with secrets and logs, used by one supervisor at a time."""
+
+import fcntl
+import json
+import os
+import secrets
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from portal.quickstart.errors import QuickstartError
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The directory ``var/`` of one checkout."""
+
+    var: Path
+
+    @classmethod
+    def of_this_checkout(cls) -> "Place":
+        """``var/`` beside ``manage.py``, or the directory that COUNTERSIGN_VAR names."""
+        return cls(Path(os.environ.get("COUNTERSIGN_VAR", CHECKOUT / "var")).absolute())
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep every other supervisor out; the kernel lets go of it when we die, however we die.
+
+        Raises:
+            QuickstartError: another one is running.
+        """
+        try:
+            self.var.mkdir(parents=True, exist_ok=True)
+            lock = (self.var / "lock").open("w")
+        except OSError as error:
+            raise QuickstartError(f"{self.var} cannot be written ({error.strerror}): make it yours.") from error
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise QuickstartError(f"This checkout already runs at {self.address()}: stop it first.") from None
+            yield
+
+    @property
+    def notes(self) -> Path:
+        """What the person needs to know: address, sign-in, tokens."""
+        return self.var / "quickstart.json"
+
+    @property
+    def environment(self) -> Path:
+        """The environment of the running portal, for ``python -m portal.quickstart manage``."""
+        return self.var / "environment.json"
+
+    def address(self) -> str:
+        """The address that was written down last."""
+        notes = read_json(self.notes)
+        return str(notes.get("url", "an unknown address"))
+
+    def log(self, name: str) -> Path:
+        return self.var / "log" / f"{name}.log"
+
+    def secret(self, name: str, *, prefix: str = "") -> Path:
+        """A file with a random secret, made on first use."""
+        path = self.var / "secrets" / name
+        if not path.exists():
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            write_private(path, prefix + secrets.token_urlsafe(48))
+        return path
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in *path*; empty when there is no such file or it was cut off."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write *value* for our eyes only, whole or not at all."""
+    write_private(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file of mode 0600, whole or not at all."""
+    unfinished = path.with_name(path.name + ".unfinished")
+    unfinished.unlink(missing_ok=True)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        stream.write(text)
+    unfinished.replace(path)
+
+
+def require_free_port(port: int) -> None:
+    """Refuse a port that somebody listens on.
+
+    Raises:
+        QuickstartError: it is taken, or may not be used.
+    """
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise QuickstartError(
+                f"Port {port} cannot be used ({error.strerror}): choose another with make run PORT={port + 1}."
+            ) from error
