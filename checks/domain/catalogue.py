@@ -1,0 +1,144 @@
+"""The checklist as a whole: loaded strictly from TOML, stored as one JSON document, compared item by item."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from checks.domain.canonical import Tag, digest
+from checks.domain.hardware import Profile, read_profile
+from checks.domain.item_tables import read_item
+from checks.domain.items import Item
+from checks.domain.tables import CatalogueError, CatalogueInvalid, Table
+from checks.domain.verdicts import Layer
+
+__all__ = ["Catalogue", "CatalogueError", "CatalogueInvalid", "Change", "load_catalogue"]
+
+_HEAD = "catalogue.toml"
+_PROFILES = "profiles"
+
+#: A catalogue's files by their name under its folder, parsed from TOML (or read back from the database).
+Files = Mapping[str, Mapping[str, object]]
+
+Entries = Mapping[str, Item] | Mapping[str, Profile]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One item or profile that differs between two catalogues; ``parts`` names what changed in it."""
+
+    kind: str  # added | removed | changed
+    what: str  # item | profile
+    key: str
+    parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """Every item and hardware profile of one version.
+
+    ``files`` is what the catalogue was read from; it is kept so that the database stores exactly what was loaded.
+    """
+
+    version: str
+    items: Mapping[str, Item]
+    profiles: Mapping[str, Profile]
+    files: Files
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the whole content, texts included."""
+        return digest(Tag.CATALOGUE, self.files)
+
+    def as_json(self) -> dict[str, object]:
+        """The document that the database stores."""
+        return {"files": dict(self.files)}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, object]) -> Catalogue:
+        """The catalogue that `as_json` stored.
+
+        Raises:
+            CatalogueInvalid: this version of the program cannot read it; load the catalogue that came with it.
+        """
+        files = document.get("files")
+        if not isinstance(files, Mapping):
+            raise CatalogueInvalid((CatalogueError(_HEAD, "-", "files", "are missing in the stored document"),))
+        return _read(files, [])
+
+    def diff(self, other: Catalogue) -> tuple[Change, ...]:
+        """What one finds in *other* that was different here, sorted by kind and key."""
+        items = _compare("item", self.items, other.items)
+        profiles = _compare("profile", self.profiles, other.profiles)
+        return (*items, *profiles)
+
+
+def load_catalogue(path: Path) -> Catalogue:
+    """Read ``catalogue.toml``, one file a layer and ``profiles/*.toml`` under *path*.
+
+    Raises:
+        CatalogueInvalid: every mistake that was found, each with its file, item and key.
+    """
+    errors: list[CatalogueError] = []
+    found = sorted([*path.glob("*.toml"), *path.glob(f"{_PROFILES}/*.toml")])
+    files = {file.relative_to(path).as_posix(): _parse(file, path, errors) for file in found}
+    return _read(files, errors)
+
+
+def _parse(file: Path, root: Path, errors: list[CatalogueError]) -> dict[str, object]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as problem:
+        errors.append(CatalogueError(file.relative_to(root).as_posix(), "-", "-", f"cannot be read: {problem}"))
+        return {}
+
+
+def _read(files: Files, errors: list[CatalogueError]) -> Catalogue:
+    head = Table(files.get(_HEAD, {}), _HEAD, "-", errors)
+    catalogue = Catalogue(
+        version=head.text("version"),
+        items=dict(_items(files, errors)),
+        profiles=dict(_profiles(files, errors)),
+        files=files,
+    )
+    head.close()
+    if errors:
+        raise CatalogueInvalid(tuple(sorted(errors, key=lambda error: (error.file, error.item, error.args))))
+    return catalogue
+
+
+def _items(files: Files, errors: list[CatalogueError]) -> Iterator[tuple[str, Item]]:
+    homes: dict[str, str] = {}
+    for layer in Layer:
+        file = f"{layer}.toml"
+        if file not in files:
+            errors.append(CatalogueError(file, "-", "-", "is missing; every layer has a file"))
+        for key, held in files.get(file, {}).items():
+            if not isinstance(held, Mapping):
+                errors.append(CatalogueError(file, key, "-", "is not a table"))
+                continue
+            if key in homes:
+                errors.append(CatalogueError(file, key, "-", f"is already an item of {homes[key]}"))
+            homes[key] = file
+            yield key, read_item(Table(held, file, key, errors), key, layer)
+
+
+def _profiles(files: Files, errors: list[CatalogueError]) -> Iterator[tuple[str, Profile]]:
+    layers = {f"{layer}.toml" for layer in Layer}
+    for file, held in files.items():
+        if file.startswith(f"{_PROFILES}/"):
+            key = Path(file).stem
+            yield key, read_profile(Table(held, file, key, errors), key)
+        elif file != _HEAD and file not in layers:
+            errors.append(CatalogueError(file, "-", "-", "is not the file of a layer"))
+
+
+def _compare(what: str, old: Entries, new: Entries) -> Iterator[Change]:
+    yield from (Change("added", what, key) for key in sorted(new.keys() - old.keys()))
+    yield from (Change("removed", what, key) for key in sorted(old.keys() - new.keys()))
+    for key in sorted(new.keys() & old.keys()):
+        before, after = old[key].parts(), new[key].parts()
+        if changed := tuple(sorted(name for name in after if before[name] != after[name])):
+            yield Change("changed", what, key, changed)

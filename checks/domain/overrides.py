@@ -1,0 +1,86 @@
+"""A cluster's own thresholds, laid over those of the catalogue and the profile.
+
+The stored form is ``{"<item>": {"<fact>": {"threshold": …, "reason": …, "source": …}}}``, and
+``{"thresholds": {"<name>": …}}`` for a threshold that the profile states for several items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from checks.domain.errors import InvalidOverride
+from checks.domain.item_checks import threshold_mistakes
+from checks.domain.items import Criterion, Item, Operator
+from checks.domain.units import Threshold
+
+_NAMED = "thresholds"
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """Thresholds only: reasons and sources are texts and decide no verdict."""
+
+    named: Mapping[str, Threshold] = field(default_factory=dict)
+    facts: Mapping[str, Mapping[str, Threshold]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, document: Mapping[str, object], items: Mapping[str, Item]) -> Overrides:
+        """The overrides in *document*.
+
+        Raises:
+            InvalidOverride: it names an item, a fact or a kind of threshold that the catalogue does not have.
+        """
+        named = {name: _threshold(held, name) for name, held in _table(document.get(_NAMED, {}), _NAMED).items()}
+        facts = {key: _of_item(key, held, items) for key, held in document.items() if key != _NAMED}
+        return cls(named, facts)
+
+    def threshold(self, item: Item, criterion: Criterion) -> Threshold | None:
+        """The threshold that replaces the criterion's own, if there is one.
+
+        ``survives`` asks that the live value comes back after a reboot, so it follows an override of ``live`` unless
+        its own fact has one.
+        """
+        facts = self.facts.get(item.key, {})
+        if criterion.operator is Operator.SURVIVES and criterion.fact not in facts:
+            return facts.get("live")
+        return facts.get(criterion.fact)
+
+    def semantics(self) -> dict[str, object]:
+        """What decides verdicts."""
+        return {_NAMED: dict(self.named), "facts": {key: dict(held) for key, held in self.facts.items()}}
+
+
+def _of_item(key: str, held: object, items: Mapping[str, Item]) -> dict[str, Threshold]:
+    if key not in items:
+        raise InvalidOverride(f"There is no item {key!r} to override; look its key up in the catalogue.")
+    item, thresholds = items[key], {}
+    for fact, stated in _table(held, key).items():
+        thresholds[fact] = threshold = _threshold(stated, f"{key}.{fact}")
+        _check(item, fact, threshold)
+    return thresholds
+
+
+def _check(item: Item, fact: str, threshold: Threshold) -> None:
+    criteria = [criterion for criterion in item.criteria if criterion.fact == fact]
+    if not criteria:
+        raise InvalidOverride(f"{item.key} has no criterion on {fact!r} to override.")
+    for criterion in criteria:
+        comparison = criterion.compare or criterion.operator
+        for mistake in threshold_mistakes(threshold, comparison, item.facts[fact]):
+            raise InvalidOverride(f"The override of {item.key}.{fact} {mistake}.")
+
+
+def _threshold(held: object, where: str) -> Threshold:
+    stated = held.get("threshold") if isinstance(held, Mapping) else held
+    if isinstance(stated, list) and all(isinstance(one, str | int | float) for one in stated):
+        return tuple(stated)
+    if isinstance(stated, str | int | float):
+        return stated
+    raise InvalidOverride(f'The override of {where} needs a threshold: {{"threshold": …, "reason": …, "source": …}}.')
+
+
+def _table(held: object, where: str) -> Mapping[str, object]:
+    if isinstance(held, Mapping):
+        return held
+    raise InvalidOverride(f"The overrides of {where} must be a table of thresholds by name.")
