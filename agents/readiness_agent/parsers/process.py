@@ -1,0 +1,56 @@
+"""``/proc/PID/stat``, ``/proc/PID/status`` and ``/proc/PID/cgroup``."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple, Optional
+
+from readiness_agent.facts import Unreadable
+
+_STAT = re.compile(r"([0-9]+) \((.*)\) ([A-Za-z]) ((?:-?[0-9]+ ?){19,})", re.DOTALL)
+_SLURM_JOB = re.compile(r"/(?:slurm[^/]*)(?:/[^/]+)*?/job_([0-9]+)(?:/|$)", re.MULTILINE)
+_POD = re.compile(r"/kubepods[^\n]*?[/-]pod([0-9a-f][0-9a-f_-]*?)(?:\.slice)?(?:/|$)", re.MULTILINE)
+
+
+class TaskStat(NamedTuple):
+    """The part of ``/proc/PID/stat`` that we need."""
+
+    pid: int
+    name: str
+    state: str
+    """``D`` is uninterruptible sleep: waiting for a device or a server."""
+    started: int
+    """Clock ticks after boot; together with the pid it names a task for as long as the machine is up."""
+
+
+def parse_task_stat(text: str) -> TaskStat:
+    """One task; its name may hold blanks and brackets.
+
+    Raises:
+        Unreadable: fields are missing.
+    """
+    found = _STAT.match(text)
+    if not found:
+        raise Unreadable("a line of /proc/PID/stat is not complete")
+    return TaskStat(int(found.group(1)), found.group(2), found.group(3), int(found.group(4).split()[18]))
+
+
+def parse_switches(text: str) -> int:
+    """How often a task gave up or lost its CPU: unchanged between two looks means that it did not run.
+
+    Raises:
+        Unreadable: ``/proc/PID/status`` lacks the two counters.
+    """
+    found = re.findall(r"^(?:non)?voluntary_ctxt_switches:\t([0-9]+)$", text, re.MULTILINE)
+    if len(found) != 2:
+        raise Unreadable("/proc/PID/status has no complete counters of context switches")
+    return sum(map(int, found))
+
+
+def job_of_cgroup(text: str) -> Optional[str]:
+    """The job or pod a process belongs to by ``/proc/PID/cgroup``: ``slurm 123``, ``pod <uid>``, or None."""
+    slurm = _SLURM_JOB.search(text)
+    if slurm:
+        return f"slurm {slurm.group(1)}"
+    pod = _POD.search(text)
+    return f"pod {pod.group(1)}" if pod else None
