@@ -54,6 +54,8 @@ class PostgresServer:
         Raises:
             QuickstartError: it cannot; the sentence carries PostgreSQL's own last line.
         """
+        if self._child is not None:
+            self._child.stop()  # reap it: a zombie would keep its process id
         self.data.parent.mkdir(parents=True, exist_ok=True)
         self._identity = identity_for(self._bin / "postgres", self.data)
         self._make_data_directory()

@@ -48,6 +48,8 @@ class ValkeyServer:
         Raises:
             QuickstartError: it does not; the sentence carries its own last line.
         """
+        if self._child is not None:
+            self._child.stop()
         self.data.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self.sockets is None:  # a restart keeps the address that others were given
             self.sockets = make_socket_directory(Identity())
