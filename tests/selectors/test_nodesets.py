@@ -35,7 +35,23 @@ def test_a_reversed_range_cannot_pay_for_a_huge_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["n[1-", "n[5-1]", "n[a-b]", "n[]", "n[1-3]]", "@all", "n*", "n[1-10/2]", "a b", "n1!n2", "ü1", "n[01-3]", "n[1;2]", "\x00"]
+    "text",
+    [
+        "n[1-",
+        "n[5-1]",
+        "n[a-b]",
+        "n[]",
+        "n[1-3]]",
+        "@all",
+        "n*",
+        "n[1-10/2]",
+        "a b",
+        "n1!n2",
+        "ü1",
+        "n[01-3]",
+        "n[1;2]",
+        "\x00",
+    ],
 )
 def test_text_that_is_no_node_set_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(BadNodeSet, match="is no node set; write host names or ranges such as"):

@@ -50,7 +50,9 @@ def test_enqueuing_outside_the_acts_transaction_is_refused() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_listening_sender_hears_of_a_row_when_its_act_commits(connect_as: Callable[[str], psycopg.Connection]) -> None:
+def test_a_listening_sender_hears_of_a_row_when_its_act_commits(
+    connect_as: Callable[[str], psycopg.Connection],
+) -> None:
     """Red without ``pg_notify`` in ``checks.dispatch.enqueue``."""
     listener = connect_as("app")
     listener.autocommit = True

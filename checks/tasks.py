@@ -1,0 +1,43 @@
+"""What worker processes run: ids in, one service called. Each may be lost, late, or run twice without harm."""
+
+from celery import shared_task
+from django.utils import timezone
+
+from checks.services.breaker import watch_breakers as watch
+from checks.services.heartbeats import note_alive
+from checks.services.outbox import purge_sent
+from checks.services.partitions import drop, ensure
+from checks.services.rechecks import ask_before_evidence_ends as ask
+from checks.services.sweep import sweep_gaps as sweep
+
+
+@shared_task(name="checks.note_worker_alive")
+def note_worker_alive() -> None:
+    """Comes through the broker, so a worker that lives but hears nothing grows old too."""
+    note_alive(name="worker", now=timezone.now())
+
+
+@shared_task(name="checks.sweep_gaps")
+def sweep_gaps() -> None:
+    sweep(now=timezone.now())
+
+
+@shared_task(name="checks.watch_breakers")
+def watch_breakers() -> None:
+    watch(now=timezone.now())
+
+
+@shared_task(name="checks.ask_before_evidence_ends")
+def ask_before_evidence_ends() -> None:
+    ask(now=timezone.now())
+
+
+@shared_task(name="checks.purge_outbox")
+def purge_outbox() -> None:
+    purge_sent(now=timezone.now())
+
+
+@shared_task(name="checks.keep_partitions")
+def keep_partitions() -> None:
+    ensure()
+    drop()
