@@ -32,7 +32,6 @@ bench: $(DEV)  ## Measure speed; prints what it measured and on what machine
 	$(PY) -m benchmarks $(ARGS)
 
 agent: $(RUN)  ## Build dist/readiness-agent.pyz, the agent in one file
-	@mkdir -p dist
 	$(PY) -m portal.quickstart build-agent dist/readiness-agent.pyz
 
 lock: | $(PY)  ## Compile requirements/*.txt from pyproject.toml

@@ -90,8 +90,10 @@ def env_peppers(name: str) -> dict[int, str]:
     return peppers
 
 
-def database_from_url(url: str) -> dict[str, Any]:
+def database_from_url(url: str, *, password: str = "") -> dict[str, Any]:
     """Django's description of the PostgreSQL database behind *url*; query parameters are libpq's own.
+
+    *password* is for addresses that hold none, so that it can come from a file of its own.
 
     Raises:
         ImproperlyConfigured: the address is of another database; triggers, locks and roles differ there.
@@ -104,7 +106,7 @@ def database_from_url(url: str) -> dict[str, Any]:
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")) or "countersign",
         "USER": unquote(parts.username or ""),
-        "PASSWORD": unquote(parts.password or ""),
+        "PASSWORD": unquote(parts.password or password),
         "HOST": options.pop("host", unquote(parts.hostname or "")),
         "PORT": options.pop("port", str(parts.port or "")),
         "CONN_MAX_AGE": 600,

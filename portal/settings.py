@@ -96,8 +96,11 @@ TEMPLATES = [
 # Two roles of one database: `default` serves and owns nothing, `owner` migrates (manage.py migrate --database owner).
 _database_url = env_secret("DATABASE_URL") or "postgresql:///countersign"
 DATABASES = {
-    "default": database_from_url(_database_url),
-    "owner": database_from_url(env_secret("DATABASE_OWNER_URL") or _database_url) | {"TEST": {"MIRROR": "default"}},
+    "default": database_from_url(_database_url, password=env_secret("DATABASE_PASSWORD")),
+    "owner": database_from_url(
+        env_secret("DATABASE_OWNER_URL") or _database_url,
+        password=env_secret("DATABASE_OWNER_PASSWORD") or env_secret("DATABASE_PASSWORD"),
+    ),
 }
 
 REDIS_URL = env_secret("REDIS_URL") or "redis://127.0.0.1:6379/0"

@@ -1,12 +1,14 @@
-"""``python -m portal.quickstart run | manage … | scratch …`` (the Makefile calls it)."""
+"""``python -m portal.quickstart run | manage … | scratch … | build-agent FILE`` (the Makefile calls it)."""
 
 import argparse
+import hashlib
 import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from checks.services.agent_archive import build
 from portal.quickstart import programs
 from portal.quickstart.errors import QuickstartError
 from portal.quickstart.place import Place, read_json
@@ -36,6 +38,9 @@ def _parser() -> argparse.ArgumentParser:
     scratch = commands.add_parser("scratch", help="run a command with an empty PostgreSQL that is gone afterwards")
     scratch.add_argument("arguments", nargs=argparse.REMAINDER)
     scratch.set_defaults(command=_scratch)
+    building = commands.add_parser("build-agent", help="write the agent in one file")
+    building.add_argument("path", type=Path)
+    building.set_defaults(command=_build_agent)
     return parser
 
 
@@ -69,6 +74,14 @@ def _scratch(arguments: argparse.Namespace) -> int:
             return subprocess.run(arguments.arguments, env=environment, check=False).returncode
         finally:
             server.stop()
+
+
+def _build_agent(arguments: argparse.Namespace) -> int:
+    content = build(programs.CHECKOUT / "agents")
+    arguments.path.parent.mkdir(parents=True, exist_ok=True)
+    arguments.path.write_bytes(content)
+    print(f"{arguments.path}  sha256 {hashlib.sha256(content).hexdigest()}")
+    return 0
 
 
 if __name__ == "__main__":

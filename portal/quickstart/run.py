@@ -146,7 +146,11 @@ def _enrol_and_measure(session: Session, notes: dict[str, Any]) -> None:
     this.enrol(notes["url"], token=notes["enrolment_token"])
     this.run("check", accepted=MEASURED)
     example = example_node(session.place, session.environment)
-    example.enrol(notes["url"], token=notes["example_enrolment_token"], arguments=("--replay-as", EXAMPLE_NODE))
+    example.enrol(
+        notes["url"],
+        token=notes["example_enrolment_token"],
+        arguments=("--hostname", EXAMPLE_NODE, "--origin", "replay"),
+    )
     example.run(*REPLAY, accepted=MEASURED)
 
 
