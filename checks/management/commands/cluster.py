@@ -1,0 +1,87 @@
+"""``manage.py cluster create|set|list``."""
+
+from argparse import ArgumentParser, BooleanOptionalAction
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.db import transaction
+from django.utils import timezone
+
+from checks.management.acts import find_cluster, told_in_one_line
+from checks.models import Cluster
+from checks.services.cluster_settings import change_settings
+from checks.services.clusters import create_cluster, set_profile
+
+WHY = "changed with manage.py cluster set"
+
+
+class Command(BaseCommand):
+    """Clusters: what hardware they are judged as, and how often they are measured."""
+
+    help = "Create a cluster, change one, or list them."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """``create SLUG --profile P``, ``set SLUG``, ``list``."""
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        create = verbs.add_parser("create", help="create a cluster")
+        create.add_argument("slug")
+        create.add_argument("--profile", required=True, help="hardware profile of its nodes, such as 8xh100")
+        change = verbs.add_parser("set", help="change a cluster")
+        change.add_argument("slug")
+        change.add_argument("--profile", help="judge its nodes as this hardware profile, at once")
+        change.add_argument("--reason", default=WHY, help="why; it is kept")
+        for one in (create, change):
+            _add_settings(one)
+        verbs.add_parser("list", help="list clusters")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do the one act, and say what is in force now."""
+        with told_in_one_line():
+            getattr(self, f"_{options['verb']}")(options)
+
+    def _create(self, options: dict[str, Any]) -> None:
+        settings = _given(options)
+        with transaction.atomic():  # a refused setting leaves no cluster behind
+            cluster = create_cluster(
+                slug=options["slug"],
+                name=settings.pop("name", options["slug"]),
+                profile=options["profile"],
+                by=None,
+                now=timezone.now(),
+            )
+            self._change(cluster, settings, "set when it was created")
+
+    def _set(self, options: dict[str, Any]) -> None:
+        cluster = find_cluster(options["slug"])
+        if options["profile"]:
+            cluster = set_profile(
+                cluster=cluster, profile=options["profile"], by=None, reason=options["reason"], now=timezone.now()
+            )
+        self._change(cluster, _given(options), options["reason"])
+
+    def _change(self, cluster: Cluster, settings: dict[str, object], reason: str) -> None:
+        if settings:
+            cluster = change_settings(cluster=cluster, changes=settings, by=None, reason=reason, now=timezone.now())
+        self._show(cluster)
+
+    def _list(self, options: dict[str, Any]) -> None:  # noqa: ARG002
+        for cluster in Cluster.objects.filter(closed_at=None):
+            self._show(cluster)
+
+    def _show(self, cluster: Cluster) -> None:
+        replay = "takes replays" if cluster.accept_replay else "live nodes only"
+        self.stdout.write(f"{cluster.slug}: {cluster.profile}, each {cluster.interval_s} s, {replay}")
+
+
+def _add_settings(parser: ArgumentParser) -> None:
+    parser.add_argument("--name")
+    parser.add_argument("--provider")
+    parser.add_argument("--time-zone", dest="time_zone")
+    parser.add_argument("--interval", dest="interval_s", type=int, help="seconds between ticks, 5 to 3600")
+    parser.add_argument("--poll-after", dest="poll_after_s", type=int, help="seconds between questions for the plan")
+    parser.add_argument("--accept-replay", dest="accept_replay", action=BooleanOptionalAction, default=None)
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    names = ("name", "provider", "time_zone", "interval_s", "poll_after_s", "accept_replay")
+    return {name: options[name] for name in names if options[name] is not None}

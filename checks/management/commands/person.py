@@ -1,0 +1,64 @@
+"""``manage.py person add|grant|end``."""
+
+import secrets
+from argparse import ArgumentParser
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from checks.management.acts import find_cluster, told_in_one_line
+from checks.models import Role
+from checks.services.people import add_person, end_role, grant_role
+
+
+class Command(BaseCommand):
+    """People and their roles in clusters."""
+
+    help = "Add a person (a password is made and printed once), grant a role in a cluster, or end one."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """``add NAME [--role R --cluster C]``, ``grant NAME --role R --cluster C``, ``end …``."""
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        for verb, needed in (("add", False), ("grant", True), ("end", True)):
+            one = verbs.add_parser(verb)
+            one.add_argument("username")
+            one.add_argument("--role", choices=Role.values, required=needed)
+            one.add_argument("--cluster", required=needed)
+        verbs.choices["end"].add_argument("--reason", default="ended with manage.py person end")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do the one act."""
+        with told_in_one_line():
+            getattr(self, f"_{options['verb']}")(options)
+
+    def _add(self, options: dict[str, Any]) -> None:
+        if bool(options["role"]) != bool(options["cluster"]):
+            raise CommandError("A role is held in a cluster: give both --role and --cluster, or neither.")
+        cluster = find_cluster(options["cluster"]) if options["cluster"] else None
+        password = secrets.token_urlsafe(15)
+        now = timezone.now()
+        user = add_person(username=options["username"], password=password, by=None, now=now)
+        if cluster is not None:
+            grant_role(user=user, cluster=cluster, role=Role(options["role"]), by=None, now=now)
+        self.stdout.write(f"{options['username']} {password}")
+
+    def _grant(self, options: dict[str, Any]) -> None:
+        user, cluster = _find_person(options["username"]), find_cluster(options["cluster"])
+        grant_role(user=user, cluster=cluster, role=Role(options["role"]), by=None, now=timezone.now())
+        self.stdout.write(f"{user} is {options['role']} in {cluster}.")
+
+    def _end(self, options: dict[str, Any]) -> None:
+        user, cluster = _find_person(options["username"]), find_cluster(options["cluster"])
+        role, reason = Role(options["role"]), options["reason"]
+        end_role(user=user, cluster=cluster, role=role, by=None, reason=reason, now=timezone.now())
+        self.stdout.write(f"{user} is not {role} in {cluster} any more.")
+
+
+def _find_person(username: str) -> AbstractBaseUser:
+    person = get_user_model().objects.filter(username=username).first()
+    if person is None:
+        raise CommandError(f"There is nobody called {username!r}; add them with: manage.py person add {username}")
+    return person

@@ -1,0 +1,55 @@
+"""What a cluster's administrator sets about its cadence and its evidence. Each change is in the ledger."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from checks.domain.errors import CountersignError
+from checks.models import Cluster
+from checks.services.ledger import write_entry
+
+CHANGEABLE = frozenset(
+    {"name", "provider", "time_zone", "interval_s", "poll_after_s", "min_settle_gap_s", "accept_replay", "training_env"}
+)
+
+
+class InvalidSetting(CountersignError):
+    """No cluster has that setting, or it cannot have that value."""
+
+    code = "invalid_setting"
+
+
+@transaction.atomic
+def change_settings(
+    *, cluster: Cluster, changes: Mapping[str, object], by: AbstractBaseUser | None, reason: str, now: datetime
+) -> Cluster:
+    """Set some of a cluster's settings; verdicts are not touched, only how often they are asked for.
+
+    Raises:
+        InvalidSetting: names the setting and what it may be.
+    """
+    unknown = sorted(set(changes) - CHANGEABLE)
+    if unknown:
+        raise InvalidSetting(f"{unknown[0]} is no setting; there are: {', '.join(sorted(CHANGEABLE))}.")
+    cluster = Cluster.objects.select_for_update(no_key=True).get(pk=cluster.pk)
+    before = {name: getattr(cluster, name) for name in changes}
+    for name, value in changes.items():
+        setattr(cluster, name, value)
+    _validate(cluster)
+    cluster.save(update_fields=list(changes))
+    write_entry(
+        what="settings_changed", target=cluster.slug, who=by, cluster=cluster, reason=reason, now=now,
+        data={"before": before, "after": dict(changes)},
+    )  # fmt: skip
+    return cluster
+
+
+def _validate(cluster: Cluster) -> None:
+    try:
+        cluster.clean_fields()
+        cluster.validate_constraints()
+    except ValidationError as error:
+        raise InvalidSetting("; ".join(error.messages)) from error

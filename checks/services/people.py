@@ -1,0 +1,62 @@
+"""Who may do what in a cluster. Every grant and its end is a ledger entry."""
+
+from datetime import datetime
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+
+from checks.domain.errors import CountersignError
+from checks.models import Cluster, Membership, Role
+from checks.services.ledger import write_entry
+
+
+class PersonRefused(CountersignError):
+    """The name is taken, or the password would not hold."""
+
+    code = "person_refused"
+
+
+@transaction.atomic
+def add_person(*, username: str, password: str, by: AbstractBaseUser | None, now: datetime) -> AbstractBaseUser:
+    """Make an account that can sign in, and see nothing until it gets a role.
+
+    Raises:
+        PersonRefused: with what to change.
+    """
+    user = get_user_model()(username=username)
+    user.set_password(password)
+    try:
+        validate_password(password, user)
+        user.clean_fields()
+        with transaction.atomic():
+            user.save()
+    except ValidationError as error:
+        raise PersonRefused(" ".join(error.messages)) from error
+    except IntegrityError as error:
+        raise PersonRefused(f"There is already somebody called {username!r}; choose another name.") from error
+    write_entry(what="person_added", target=username, who=by, now=now)
+    return user
+
+
+@transaction.atomic
+def grant_role(
+    *, user: AbstractBaseUser, cluster: Cluster, role: Role, by: AbstractBaseUser | None, now: datetime
+) -> Membership:
+    """Give *user* a role in *cluster*; granting it twice changes nothing and writes nothing."""
+    membership, made = Membership.objects.get_or_create(user=user, cluster=cluster, role=role)
+    if made:
+        write_entry(what="role_granted", target=f"{user} {role}", who=by, cluster=cluster, now=now)
+    return membership
+
+
+@transaction.atomic
+def end_role(
+    *, user: AbstractBaseUser, cluster: Cluster, role: Role, by: AbstractBaseUser | None, reason: str, now: datetime
+) -> None:
+    """Take a role away; it counts from the next request."""
+    ended, _ = Membership.objects.filter(user=user, cluster=cluster, role=role).delete()
+    if ended:
+        write_entry(what="role_ended", target=f"{user} {role}", who=by, cluster=cluster, reason=reason, now=now)
