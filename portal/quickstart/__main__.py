@@ -11,7 +11,7 @@ from pathlib import Path
 from checks.services.agent_archive import build
 from portal.quickstart import programs
 from portal.quickstart.errors import QuickstartError
-from portal.quickstart.place import Place, read_json
+from portal.quickstart.place import CHECKOUT, Place, read_json
 from portal.quickstart.postgres import Durability, PostgresServer
 from portal.quickstart.run import run
 from portal.quickstart.servers import DATABASE
@@ -77,7 +77,7 @@ def _scratch(arguments: argparse.Namespace) -> int:
 
 
 def _build_agent(arguments: argparse.Namespace) -> int:
-    content = build(programs.CHECKOUT / "agents")
+    content = build(CHECKOUT / "agents")
     arguments.path.parent.mkdir(parents=True, exist_ok=True)
     arguments.path.write_bytes(content)
     print(f"{arguments.path}  sha256 {hashlib.sha256(content).hexdigest()}")

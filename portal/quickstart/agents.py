@@ -7,7 +7,7 @@ from pathlib import Path
 
 from portal.quickstart import programs
 from portal.quickstart.children import Child
-from portal.quickstart.place import Place, write_private
+from portal.quickstart.place import Place, read_json, write_json, write_private
 
 EXAMPLE_CAPTURE = Path(__file__).with_name("example-ok")
 EXAMPLE_CLUSTER = "example"
@@ -34,6 +34,7 @@ class Agent:
             QuickstartError: the portal refused, or does not answer.
         """
         if (self.home / "token").exists():
+            self._follow(url)
             return
         self.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         token_file = self.home / "enrolment-token"
@@ -42,6 +43,13 @@ class Agent:
             self.run("enroll", "--portal", url, "--token-file", str(token_file), *arguments)
         finally:
             token_file.unlink()
+
+    def _follow(self, url: str) -> None:
+        """The portal may come back on another port."""
+        config = self.home / "agent.json"
+        known = read_json(config)
+        if known.get("portal") != url:
+            write_json(config, known | {"portal": url})
 
     def run(self, *arguments: str, accepted: frozenset[int] = frozenset({0})) -> None:
         """Run one command to its end.
