@@ -35,6 +35,15 @@ class TickLock:
         self._file = file
         return True
 
+    def acquire_within(self, seconds: float) -> bool:
+        """Take the lock, waiting at most *seconds* for a tick to end."""
+        end = time.monotonic() + seconds
+        while not self.acquire():
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.1)
+        return True
+
     def held_for(self) -> Optional[float]:
         """Seconds for which the present holder has had it, when the file tells."""
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from typing import Any, Dict, NamedTuple, Optional, Tuple
+from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
 
 from readiness_agent.files import json_bytes
 from readiness_agent.node import Moment, now, seconds_since
@@ -78,30 +78,52 @@ def send(portal: Portal, entry: Entry, age: float, limits: Limits = REPORT_LIMIT
     return _judge_answer(answer, entry.report_id)
 
 
-def flush(portal: Portal, spool: Spool, unspooled: Tuple[Entry, ...] = ()) -> Flushed:
+def flush(portal: Portal, spool: Spool, unspooled: Sequence[Entry] = ()) -> Flushed:
     """Send what waits, oldest first, then *unspooled* reports, for at most ``FLUSH_SECONDS``."""
-    end = time.monotonic() + FLUSH_SECONDS
-    answers: Dict[str, Dict[str, Any]] = {}
-    last = Delivery(DELIVERED, "", {}, 0, None)
-    indigestible, spooled = 0, spool.waiting()
-    for waiting in [*spooled, *unspooled]:
-        entry = spool.load(waiting) if isinstance(waiting, str) else waiting
-        if entry is None:
-            continue
-        left = end - time.monotonic()
+    round_ = _Flush(portal, spool)
+    for path in spool.waiting():
+        entry = spool.load(path)
+        if entry is not None and not round_.deliver(entry):
+            return round_.summary()
+    for entry in unspooled:
+        if not round_.deliver(entry):
+            break
+    return round_.summary()
+
+
+class _Flush:
+    """One tick's sending."""
+
+    def __init__(self, portal: Portal, spool: Spool) -> None:
+        self._portal = portal
+        self._spool = spool
+        self._end = time.monotonic() + FLUSH_SECONDS
+        self._answers: Dict[str, Dict[str, Any]] = {}
+        self._indigestible = 0
+        self._message = ""
+        self._retry_after: Optional[float] = None
+
+    def deliver(self, entry: Entry) -> bool:
+        """Try one report; False when there is no point in trying another one now."""
+        left = self._end - time.monotonic()
         if left <= 0:
-            last = last._replace(message="time is up; the rest goes with the next tick")
-            break
-        delivery = send(portal, entry, seconds_since(entry.written, now()), _limits(left))
-        _settle(spool, entry, delivery)
+            self._message = "time is up; the rest goes with the next tick"
+            return False
+        delivery = send(self._portal, entry, seconds_since(entry.written, now()), _limits(left))
+        _settle(self._spool, entry, delivery)
         if delivery.outcome == DELIVERED:
-            answers[entry.report_id] = delivery.answer
-            continue
-        last = delivery
-        indigestible += delivery.status >= 500
-        if delivery.outcome == KEPT and (delivery.status < 500 or indigestible >= MAX_INDIGESTIBLE):
-            break
-    return Flushed(answers, len(answers), len(spool.waiting()), last.message, last.retry_after)
+            self._answers[entry.report_id] = delivery.answer
+            return True
+        self._message, self._retry_after = delivery.message, delivery.retry_after
+        if delivery.outcome == REFUSED:
+            return True
+        self._indigestible += 1
+        return delivery.status >= 500 and self._indigestible < MAX_INDIGESTIBLE and delivery.retry_after is None
+
+    def summary(self) -> Flushed:
+        """What came of it."""
+        left = len(self._spool.waiting())
+        return Flushed(self._answers, len(self._answers), left, self._message, self._retry_after)
 
 
 def _limits(left: float) -> Limits:

@@ -40,8 +40,15 @@ POLL = 0.004
 class Sensor(Source, Protocol):
     """A source that also tells what it left behind and what it recorded."""
 
-    stuck: List[Tuple[int, int]]
-    records: List[Dict[str, Json]]
+    @property
+    def stuck(self) -> List[Tuple[int, int]]:
+        """Pid and start time of commands that ignored KILL."""
+        ...
+
+    @property
+    def records(self) -> List[Dict[str, Json]]:
+        """Every answer given, of a source that keeps them."""
+        ...
 
 
 class Outcome(NamedTuple):

@@ -1,0 +1,1 @@
+"""One module a command, with ``main(argv) -> exit code``. Only the one that runs is imported."""

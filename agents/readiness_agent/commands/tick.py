@@ -1,0 +1,63 @@
+"""``tick``: what cron or the timer starts each minute."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from readiness_agent.errors import config_error
+from readiness_agent.files import make_private_directory
+from readiness_agent.lock import LONG_HELD, TickLock
+from readiness_agent.options import answer, log, make_parser, parse, paths_of
+
+EXIT_CODES = "0 also when the portal is away (what was measured waits in the spool)"
+LONGEST_SPREAD = 30.0
+
+
+def main(argv: Sequence[str]) -> int:
+    """Measure what is due, push, exit."""
+    parser = make_parser("tick", "Measure what is due, push it with what waits in the spool, and exit.", EXIT_CODES)
+    parser.add_argument(
+        "--spread", type=float, default=0.0, metavar="S",
+        help="wait up to S (at most 30) seconds, by a hash of the hostname, between measuring and pushing",
+    )  # fmt: skip
+    options = parse(parser, argv)
+    paths = paths_of(options)
+    _make_state_directory(paths.state)
+    lock = TickLock(paths.in_state("lock"))
+    if not lock.acquire():
+        return _say_held(lock)
+
+    from readiness_agent.agent import Agent
+    from readiness_agent.node import now
+    from readiness_agent.probes import PROBES
+    from readiness_agent.ticking import Tick
+
+    agent = Agent(paths)
+    if agent.config.origin == "replay":
+        raise config_error("this node is a replayed one: push its captures with `readiness-agent replay`")
+    tick = Tick(agent, PROBES, min(max(options.spread, 0.0), LONGEST_SPREAD))
+    if options.dry_run:
+        due = [{"cadence": one.cadence, "probes": [probe.name for probe in one.probes]} for one in tick.due(now())]
+        answer(options, {"due": due}, "\n".join(f"{one['cadence']}: {', '.join(one['probes'])}" for one in due))
+        return 0
+    result = tick.run()
+    for message in result.messages:
+        log(message)
+    line = f"{len(result.reports)} report(s) made, {result.sent} delivered, {result.waiting} waiting"
+    answer(options, result._asdict(), line)
+    return 0
+
+
+def _make_state_directory(path: str) -> None:
+    try:
+        make_private_directory(path)
+    except OSError as error:
+        raise config_error(f"{path} cannot be made ({error.strerror}): run as the agent's user") from None
+
+
+def _say_held(lock: TickLock) -> int:
+    """Another tick runs. That is usual after a slow one, and worth a line only when it goes on."""
+    held = lock.held_for()
+    if held is not None and held > LONG_HELD:
+        log(f"another tick has been running for {held / 60:.0f} min; if it never ends, restart the node's agent")
+    return 0

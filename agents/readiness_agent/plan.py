@@ -1,0 +1,164 @@
+"""What is due now. The plan says which built-in items to measure and how often: names and bounded numbers only."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+from readiness_agent.node import Moment
+from readiness_agent.source import Probe
+from readiness_agent.state import State
+
+SCHEMA = 1
+"""The report schema this agent writes."""
+
+DAY = 86400.0
+RETRY_MINUTES = (5, 10, 20, 40, 60)
+"""When an item that could not be measured is tried again, after the first, second … time."""
+
+SLACK = 5.0
+"""Seconds by which cron may be early or late without a poll being missed."""
+
+
+class Plan(NamedTuple):
+    """A plan, checked: whatever else the portal sent is not in it."""
+
+    interval: float = 300.0
+    poll_after: float = 60.0
+    tick: Optional[Tuple[str, ...]] = None
+    """None: no plan yet, so every probe of that cadence."""
+    daily: Optional[Tuple[str, ...]] = None
+    rechecks: Tuple[Tuple[str, Tuple[str, ...]], ...] = ()
+
+
+class Due(NamedTuple):
+    """One report to make now."""
+
+    cadence: str
+    probes: Tuple[Probe, ...]
+    rechecks: Tuple[str, ...] = ()
+
+
+def checked_plan(raw: Dict[str, Any]) -> Optional[Plan]:
+    """The usable part of what the portal sent; None when this agent cannot write any schema it accepts."""
+    if SCHEMA not in _list(raw.get("schemas", [SCHEMA])):
+        return None
+    return Plan(
+        interval=_bounded(raw.get("interval"), 5.0, 3600.0, 300.0),
+        poll_after=_bounded(raw.get("poll_after"), 10.0, 3600.0, 60.0),
+        tick=_names(raw["tick"]) if "tick" in raw else None,
+        daily=_names(raw["daily"]) if "daily" in raw else None,
+        rechecks=tuple(
+            (str(one["id"]), _names(one.get("items")))
+            for one in _list(raw.get("recheck"))
+            if isinstance(one, dict) and "id" in one
+        ),
+    )
+
+
+def due_reports(plan: Plan, probes: Sequence[Probe], state: State, now: Moment, hostname: str) -> List[Due]:
+    """The reports to make now: a full tick, the daily one, requested re-checks, retries of what failed."""
+    due = []
+    if _is_due(state.age("tick", now), plan.interval, _phase(state, hostname, plan.interval), now):
+        due.append(Due("tick", _tick_probes(plan, probes)))
+    if _is_due(state.age("daily", now), DAY, _hash(hostname) % DAY, now):
+        due.append(Due("daily", _of_cadence(probes, "daily", plan.daily)))
+    planned = {probe.name for one in due for probe in one.probes}
+    due.append(_again(plan, probes, state, now, planned))
+    return [one for one in due if one.probes]
+
+
+def note_outcome(state: State, due: Due, covered: Iterable[str], failed: Set[str], now: Moment) -> None:
+    """Remember that *due* ran, and which of its items are to be tried again."""
+    if due.cadence in ("tick", "daily"):
+        state.mark(due.cadence, now)
+    state.add_rechecks_done(list(due.rechecks))
+    failures = state.failures()
+    for item in covered:
+        if item in failed:
+            failures[item] = failures.get(item, 0) + 1
+            state.mark(f"failed {item}", now)
+        elif failures.pop(item, None) is not None:
+            state.forget(f"failed {item}")
+    state.set_failures(failures)
+
+
+def should_ask(plan: Plan, state: State, now: Moment, is_anything_due: bool) -> bool:
+    """Whether to ask for the plan: never had one, told that it changed, or polling is due and nothing else is."""
+    age = state.age("asked", now)
+    if age is None or not state.plan():
+        return True
+    return not is_anything_due and age >= plan.poll_after - SLACK
+
+
+def jitter(hostname: str, spread: float) -> float:
+    """The seconds, below *spread*, that this node always waits before it talks to the portal."""
+    return _hash(hostname) % 10_000 / 10_000 * spread
+
+
+def _again(plan: Plan, probes: Sequence[Probe], state: State, now: Moment, planned: Set[str]) -> Due:
+    """One report for re-checks and retries; a probe that runs anyway in this tick serves them, too."""
+    done = set(state.rechecks_done())
+    asked = [(id_, items) for id_, items in plan.rechecks if id_ not in done]
+    items = {item for _, some in asked for item in some} | set(_retries(state, now))
+    chosen = tuple(probe for probe in probes if items & set(probe.items) and probe.name not in planned)
+    return Due("check", chosen, tuple(id_ for id_, _ in asked))
+
+
+def _retries(state: State, now: Moment) -> List[str]:
+    due = []
+    for item, count in state.failures().items():
+        wait = RETRY_MINUTES[min(count, len(RETRY_MINUTES)) - 1] * 60.0
+        age = state.age(f"failed {item}", now)
+        if age is None or age >= wait - SLACK:
+            due.append(item)
+    return due
+
+
+def _is_due(age: Optional[float], interval: float, offset: float, now: Moment) -> bool:
+    """Once in each slot of *interval* that begins at *offset*: all nodes of a fleet spread over it, each stays put.
+
+    The last run's wall-clock time is derived from its age, so a stepped clock moves both and nothing else. The
+    bounds hold for any step: never two runs within half an interval, never more than one and a half apart.
+    """
+    if age is None or age >= 1.5 * interval - SLACK:
+        return True
+    if age < 0.5 * interval - SLACK:
+        return False
+    return (now.unix - offset) // interval != (now.unix - age - offset) // interval
+
+
+def _phase(state: State, hostname: str, interval: float) -> float:
+    """While a job runs, all of its nodes measure in the same second: one disturbance of a step, not one a node."""
+    return 0.0 if state.number("job_running") else _hash(hostname) % interval
+
+
+def _hash(hostname: str) -> int:
+    """The same on every run and every machine."""
+    return zlib.crc32(hostname.encode())
+
+
+def _tick_probes(plan: Plan, probes: Sequence[Probe]) -> Tuple[Probe, ...]:
+    """Probes of tick items, and those that ride along; none at all when the plan lists no tick item."""
+    scheduled = _of_cadence(probes, "tick", plan.tick)
+    return scheduled + tuple(probe for probe in probes if scheduled and probe.cadence == "run")
+
+
+def _of_cadence(probes: Sequence[Probe], cadence: str, items: Optional[Tuple[str, ...]]) -> Tuple[Probe, ...]:
+    if items is None:
+        return tuple(probe for probe in probes if probe.cadence == cadence)
+    return tuple(probe for probe in probes if probe.cadence != "run" and set(items) & set(probe.items))
+
+
+def _list(value: Any) -> List[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _names(value: Any) -> Tuple[str, ...]:
+    return tuple(name for name in _list(value) if isinstance(name, str))
+
+
+def _bounded(value: Any, low: float, high: float, default: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return default
+    return min(max(float(value), low), high)

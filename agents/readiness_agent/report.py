@@ -1,0 +1,184 @@
+"""Builds report v1: what was measured, by whom, under which clocks. The schema is shared with the portal's tests."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import time
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set
+
+from readiness_agent import __version__
+from readiness_agent.facts import EVERY_SUBJECT, UNREADABLE, Fact, Problem
+from readiness_agent.identity import SERIAL
+from readiness_agent.node import Moment
+from readiness_agent.plan import DAY, SCHEMA
+from readiness_agent.runner import Outcome
+from readiness_agent.state import State
+
+MAX_TEXT = 1024
+"""Characters of a fact's value or a problem's detail."""
+
+MAX_EVIDENCE = 4096
+"""Bytes of raw text a probe."""
+
+STEADY_UNITS = ("count", "bool", "text", "lanes", "bytes")
+"""Units of facts whose change is news. A temperature changes all the time, and its text is sent once a day."""
+
+
+class Measured(NamedTuple):
+    """The outcomes of one report's probes, and the clocks around them."""
+
+    outcomes: Sequence[Outcome]
+    started: Moment
+    finished: Moment
+
+    def covered(self) -> List[str]:
+        """Items that were tried."""
+        return sorted({item for outcome in self.outcomes for item in outcome.probe.items})
+
+    def facts(self) -> List[Fact]:
+        """All facts about items, without those that are no numbers or texts."""
+        return [fact for fact in self._item_facts() if _is_sendable(fact)]
+
+    def problems(self) -> List[Problem]:
+        """All problems, one more for each fact that cannot be sent."""
+        told = [problem for outcome in self.outcomes for problem in outcome.result.problems]
+        odd = [fact for fact in self._item_facts() if not _is_sendable(fact)]
+        return told + [
+            Problem(fact.item, fact.subject or EVERY_SUBJECT, UNREADABLE, f"{fact.name}: not a finite number")
+            for fact in odd
+        ]
+
+    def failed_items(self) -> Set[str]:
+        """Items with at least one problem."""
+        return {problem.item for problem in self.problems()}
+
+    def serials(self) -> Dict[str, str]:
+        """Serial numbers by slot."""
+        facts = [fact for outcome in self.outcomes for fact in outcome.result.facts]
+        return {fact.subject: str(fact.value) for fact in facts if not fact.item and fact.name == SERIAL}
+
+    def _item_facts(self) -> List[Fact]:
+        return [fact for outcome in self.outcomes for fact in outcome.result.facts if fact.item]
+
+
+class Origin(NamedTuple):
+    """Where the facts come from."""
+
+    hostname: str
+    kind: str = "live"
+    captured_at: Optional[float] = None
+    """Unix seconds; of a replay only."""
+
+
+def build_report(
+    cadence: str,
+    measured: Measured,
+    origin: Origin,
+    *,
+    evidence: List[Dict[str, Any]],
+    lost: Dict[str, int],
+    plan_etag: Optional[str],
+) -> Dict[str, Any]:
+    """One report, ready for JSON."""
+    node = {"hostname": origin.hostname, "boot_id": measured.finished.boot_id, "serials": measured.serials()}
+    return {
+        "schema": SCHEMA,
+        "report_id": new_report_id(),
+        "agent_version": __version__,
+        "node": node,
+        "started_at": rfc3339(measured.started.unix),
+        "finished_at": rfc3339(measured.finished.unix),
+        "clock": _clock(measured),
+        "cadence": cadence,
+        "plan_etag": plan_etag,
+        "origin": origin.kind,
+        "captured_at": None if origin.captured_at is None else rfc3339(origin.captured_at),
+        "covered": measured.covered(),
+        "facts": [_fact(fact) for fact in measured.facts()],
+        "problems": [_problem(problem) for problem in measured.problems()],
+        "evidence": evidence,
+        "lost": lost,
+    }
+
+
+def choose_evidence(outcomes: Iterable[Outcome], state: State, now: Moment) -> List[Dict[str, Any]]:
+    """Raw text worth sending: of probes whose steady facts changed, that met a problem, or that sent none for a day."""
+    chosen = []
+    for outcome in outcomes:
+        if not outcome.result.evidence:
+            continue
+        event, digest = f"evidence {outcome.probe.name}", _steady_digest(outcome)
+        age = state.age(event, now)
+        if outcome.result.problems or age is None or age >= DAY or state.text(event) != digest:
+            chosen += all_evidence(outcome)
+            state.mark(event, now)
+            state.set_text(event, digest)
+    return chosen
+
+
+def all_evidence(outcome: Outcome) -> List[Dict[str, Any]]:
+    """The raw texts of one probe, 4 kB of them together."""
+    left, entries = MAX_EVIDENCE, []
+    for text, items in outcome.result.evidence:
+        cut = text.encode("utf-8", "replace")[:left].decode("utf-8", "ignore")
+        left -= len(cut.encode())
+        digest = hashlib.sha256(cut.encode()).hexdigest()
+        entry = {"probe": outcome.probe.name, "text": cut, "truncated": len(cut) < len(text), "sha256": digest}
+        entries.append({**entry, "items": sorted(set(items))})
+    return entries
+
+
+def new_report_id() -> str:
+    """A random UUID. The ``uuid`` module would cost more than the report."""
+    raw = bytearray(os.urandom(16))
+    raw[6] = raw[6] & 0x0F | 0x40
+    raw[8] = raw[8] & 0x3F | 0x80
+    text = raw.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def rfc3339(unix: float) -> str:
+    """UTC with milliseconds."""
+    milliseconds = math.floor(unix * 1000)
+    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(milliseconds // 1000))
+    return f"{whole}.{milliseconds % 1000:03d}Z"
+
+
+def is_job_running(facts: Iterable[Fact]) -> bool:
+    """Whether a job's process was seen on a GPU."""
+    return any(fact.item == "gpu-clean" and fact.name == "job_processes" and fact.value for fact in facts)
+
+
+def _clock(measured: Measured) -> Dict[str, Any]:
+    known = {fact.name: fact.value for fact in measured.facts() if fact.item == "clock-sync"}
+    return {
+        "unix": measured.finished.unix,
+        "boottime": measured.finished.boottime,
+        "ntp_offset_ms": known.get("offset"),
+        "synced": known.get("synchronized"),
+    }
+
+
+def _is_sendable(fact: Fact) -> bool:
+    return not isinstance(fact.value, float) or math.isfinite(fact.value)
+
+
+def _fact(fact: Fact) -> Dict[str, Any]:
+    value = fact.value[:MAX_TEXT] if isinstance(fact.value, str) else fact.value
+    return {**fact._asdict(), "value": value}
+
+
+def _problem(problem: Problem) -> Dict[str, Any]:
+    return {**problem._asdict(), "detail": problem.detail[:MAX_TEXT]}
+
+
+def _steady_digest(outcome: Outcome) -> str:
+    steady = [
+        f"{fact.item} {fact.subject} {fact.name} {fact.value!r}"
+        for fact in outcome.result.facts
+        if fact.unit in STEADY_UNITS
+    ]
+    return hashlib.sha256("\n".join(sorted(steady)).encode("utf-8", "replace")).hexdigest()
+

@@ -1,0 +1,174 @@
+"""One tick: ask the plan if it is time, measure what is due, spool, push, remember."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+
+from readiness_agent.agent import Agent, be_quiet
+from readiness_agent.node import Moment, now
+from readiness_agent.plan import Due, checked_plan, due_reports, jitter, note_outcome, should_ask
+from readiness_agent.push import Flushed, flush, store
+from readiness_agent.report import Measured, build_report, choose_evidence, is_job_running
+from readiness_agent.source import Probe
+from readiness_agent.spool import Entry
+from readiness_agent.transport import Answer, Unreachable, retry_after
+
+BACK_OFF_FIRST, BACK_OFF_LONGEST = 60.0, 300.0
+"""Seconds without a try after the second, third … failed tick in a row; never longer than one usual interval."""
+
+
+class TickResult(NamedTuple):
+    """What a tick did, for its log line and ``--json``."""
+
+    reports: List[Dict[str, Any]]
+    sent: int
+    waiting: int
+    messages: List[str]
+
+
+def bare_etag(etag: str) -> str:
+    """An entity tag without quotes and weakness mark: a compressing proxy changes those, not the tag."""
+    return (etag[2:] if etag.startswith("W/") else etag).strip('"')
+
+
+class Tick:
+    """One run of ``tick`` on one node."""
+
+    def __init__(self, agent: Agent, probes: Sequence[Probe], spread: float) -> None:
+        self._agent = agent
+        self._state = agent.state
+        self._probes = probes
+        self._spread = spread
+        self._messages: List[str] = []
+        self._reports: List[Dict[str, Any]] = []
+        self._unspooled: List[Entry] = []
+
+    def run(self) -> TickResult:
+        """Do it. The portal being away is no error: what was measured waits in the spool."""
+        be_quiet(self._agent.config)
+        self._open_spool()
+        started = now()
+        due = self.due(started)
+        may_talk = not self._is_held(started)
+        if may_talk and should_ask(self._agent.plan(), self._state, started, bool(due)):
+            may_talk = self._ask_plan(started)
+            due = self.due(started)
+        for one in due:
+            self._measure(one)
+        sent = self._push() if may_talk else 0
+        self._save()
+        return TickResult(self._reports, sent, self._waiting(), self._messages)
+
+    def due(self, moment: Moment) -> List[Due]:
+        """The reports to make at *moment*."""
+        return due_reports(self._agent.plan(), self._probes, self._state, moment, self._agent.hostname)
+
+    def _open_spool(self) -> None:
+        try:
+            self._agent.spool.open()
+        except OSError as error:
+            self._messages.append(f"spool unwritable ({error.strerror}): reports are sent from memory only")
+
+    def _waiting(self) -> int:
+        try:
+            return len(self._agent.spool.waiting())
+        except OSError:
+            return 0
+
+    def _is_held(self, moment: Moment) -> bool:
+        """Whether the portal, or repeated failure, said to wait longer."""
+        age = self._state.age("hold", moment)
+        return age is not None and age < self._state.number("hold_seconds")
+
+    def _ask_plan(self, moment: Moment) -> bool:
+        """One conditional GET; False when the portal cannot be talked to now."""
+        etag = self._state.text("plan_etag") if self._state.plan() else ""
+        try:
+            answer = self._agent.portal.get("/api/v1/agent/plan", {"If-None-Match": etag} if etag else {})
+        except Unreachable as error:
+            self._failed(str(error), None, moment)
+            return False
+        if answer.status not in (200, 304):
+            self._failed(f"the portal answered {answer.status} when asked for the plan", retry_after(answer), moment)
+            return False
+        self._state.mark("asked", moment)
+        if answer.status == 200:
+            self._keep_plan(answer)
+        return True
+
+    def _keep_plan(self, answer: Answer) -> None:
+        raw = answer.json()
+        if raw is None or checked_plan(raw) is None:
+            self._messages.append("the plan cannot be used (no JSON, or no report schema in common): update this agent")
+            return
+        self._state.set_plan(raw)
+        self._state.set_text("plan_etag", answer.headers.get("etag", ""))
+
+    def _measure(self, due: Due) -> None:
+        measured = self._agent.measure(due.probes)
+        report = build_report(
+            due.cadence,
+            measured,
+            self._agent.origin(),
+            evidence=choose_evidence(measured.outcomes, self._state, measured.finished),
+            lost=self._agent.spool.lost(),
+            plan_etag=bare_etag(self._state.text("plan_etag")) or None,
+        )
+        entry, complaint = store(self._agent.spool, report)
+        if complaint:
+            self._messages.append(complaint)
+            self._unspooled.append(entry)
+        self._reports.append({key: report[key] for key in ("report_id", "cadence", "covered")})
+        self._note(due, measured)
+
+    def _note(self, due: Due, measured: Measured) -> None:
+        note_outcome(self._state, due, measured.covered(), measured.failed_items(), measured.finished)
+        if due.cadence == "tick":
+            self._state.set_number("job_running", is_job_running(measured.facts()))
+
+    def _push(self) -> int:
+        """Send what waits; the number delivered."""
+        self._agent.spool.trim(now())
+        if not self._unspooled and not self._waiting():
+            return 0
+        time.sleep(jitter(self._agent.hostname, self._spread))
+        flushed = flush(self._agent.portal, self._agent.spool, self._unspooled)
+        self._learn(flushed)
+        return flushed.sent
+
+    def _learn(self, flushed: Flushed) -> None:
+        """What the portal's answers mean for later ticks."""
+        moment = now()
+        if flushed.message:
+            self._failed(flushed.message, flushed.retry_after, moment)
+        else:
+            self._state.set_number("failed_ticks", 0)
+        for answer in flushed.answers.values():
+            etag = answer.get("plan_etag")
+            if answer.get("recheck") or (etag and bare_etag(etag) != bare_etag(self._state.text("plan_etag"))):
+                self._state.forget("asked")
+            wait = answer.get("retry_after")
+            if isinstance(wait, (int, float)) and wait > 0:
+                self._hold(min(float(wait), 3600.0), moment)
+
+    def _failed(self, message: str, wait: Optional[float], moment: Moment) -> None:
+        self._messages.append(message)
+        failures = self._state.number("failed_ticks") + 1
+        self._state.set_number("failed_ticks", failures)
+        if wait is not None:
+            self._hold(wait, moment)
+        elif failures > 1:
+            longest = min(BACK_OFF_LONGEST, BACK_OFF_FIRST * 2 ** min(failures - 2, 10))
+            self._hold(random.uniform(0, longest), moment)  # noqa: S311  spreads a fleet; it guards nothing
+
+    def _hold(self, seconds: float, moment: Moment) -> None:
+        self._state.mark("hold", moment)
+        self._state.set_number("hold_seconds", seconds)
+
+    def _save(self) -> None:
+        try:
+            self._state.save()
+        except OSError as error:
+            self._messages.append(f"state unwritable ({error.strerror}): the next tick measures everything again")
