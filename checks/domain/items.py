@@ -89,12 +89,12 @@ class Criterion:
     hold: timedelta | None = None
     needs_load: NeedsLoad | None = None
     kernel_default: Threshold | None = None
+    #: What a reading for this criterion is stored under: all that decides how it is measured, and no threshold.
+    reading_key: str = field(init=False, repr=False, compare=False)
 
-    @property
-    def reading_key(self) -> str:
-        """What a reading for this criterion is stored under: all that decides how it is measured, no threshold."""
+    def __post_init__(self) -> None:
         parts = (self.fact, self.operator, self.compare, self.threshold_fact, _span(self.window), _span(self.hold))
-        return ":".join(part for part in parts if part)
+        object.__setattr__(self, "reading_key", ":".join(part for part in parts if part))
 
     def as_json(self) -> dict[str, object]:
         """The criterion in the form that is hashed and signed; what is absent is left out."""
