@@ -263,7 +263,9 @@ def test_a_software_power_cap_is_no_hardware_slowdown() -> None:
     ],
 )
 def test_a_gpu_that_is_lost_or_wants_a_reset_says_so_in_one_of_its_fields(inner: str) -> None:
-    assert gpu_of(minimal(inner)).lost
+    gpu = gpu_of(minimal(inner))
+
+    assert gpu.lost or gpu.recovery
 
 
 @pytest.mark.parametrize(
@@ -276,7 +278,9 @@ def test_a_gpu_that_is_lost_or_wants_a_reset_says_so_in_one_of_its_fields(inner:
     ],
 )
 def test_a_deprecated_field_or_the_name_of_a_process_does_not_make_a_gpu_lost(inner: str) -> None:
-    assert gpu_of(minimal(inner)).lost is None
+    gpu = gpu_of(minimal(inner))
+
+    assert (gpu.lost, gpu.recovery) == (None, None)
 
 
 def test_a_process_name_that_breaks_the_xml_does_not_cost_the_report() -> None:
