@@ -21,7 +21,7 @@ def sweep_gaps(*, now: datetime) -> int:
     with connection.cursor() as cursor:
         cursor.execute(_CLOSE, {"now": now})
         cursor.execute(_OPEN, {"now": now})
-        opened = cursor.rowcount
+        opened = int(cursor.rowcount)
     note_alive(name="sweep", now=now)
     return opened
 
