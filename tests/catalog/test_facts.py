@@ -1,0 +1,51 @@
+"""The facts and units of items that a probe measures, as agreed between agent and portal."""
+
+import pytest
+
+from checks.domain.catalogue import Catalogue
+
+SYSCTL = {"live": "count", "configured": "count", "configured_state": "text", "configured_by": "text"}
+
+FACTS = {
+    "gpu-present": {"gpus_visible": "count", "gpus_lost": "count"},
+    "gpu-clean": {
+        "foreign_processes": "count", "job_processes": "count", "memory_used": "MiB", "mig_enabled": "bool",
+        "compute_mode": "text",
+    },
+    "gpu-ecc": {
+        "ecc_enabled": "bool", "volatile_uncorrectable": "count", "volatile_correctable": "count",
+        "aggregate_sram_uncorrectable": "count", "sram_threshold_exceeded": "bool", "remap_pending": "bool",
+        "remap_failed": "bool",
+    },
+    "gpu-temperature": {"temperature": "celsius", "tlimit": "celsius", "utilization": "percent"},
+    "gpu-clock-throttle": {
+        "hw_slowdown_active": "bool", "hw_thermal": "microseconds", "power_brake": "microseconds",
+        "sw_thermal": "microseconds", "sw_power_cap": "microseconds", "sm_clock": "MHz", "utilization": "percent",
+    },
+    "gpu-pcie-width": {"width": "lanes", "width_max": "lanes"},
+    "gpu-pcie-generation": {"generation": "count", "generation_max": "count", "utilization": "percent"},
+    "gpu-fabric": {
+        "gpus_not_completed": "count", "gpus_not_success": "count", "cliques": "text", "cluster_uuids": "text",
+    },
+    "gpu-firmware": {"vbios": "text", "inforom": "text", "part_number": "text"},
+    "persistence-mode": {"gpus_without_persistence": "count"},
+    "sysctl-swappiness": SYSCTL | {"swap_devices": "count"},
+    "sysctl-somaxconn": SYSCTL,
+    "sysctl-syn-backlog": SYSCTL,
+    "sysctl-netdev-backlog": SYSCTL | {"live": "packets", "configured": "packets", "softnet_dropped": "packets"},
+    "sysctl-file-max": SYSCTL,
+    "ulimit-nofile": {"soft": "count", "hard": "count", "context": "text"},
+    "ulimit-memlock": {"soft": "bytes", "hard": "bytes", "context": "text"},
+    "numa-binding": {"numa_nodes": "count", "bound": "bool"},
+    "cpu-governor": {"cpufreq": "text", "cpus": "count", "cpus_not_performance": "count", "governors": "text"},
+    "clock-sync": {"synchronized": "bool", "offset": "milliseconds", "source": "text"},
+    "mem-oom": {"global_oom_kills_24h": "count", "memory_total": "MiB"},
+    "hung-io": {"stuck_tasks": "count", "slow_mounts": "count"},
+    "checkpoint-mount": {"mounted": "bool", "writable": "bool", "device": "text", "fstype": "text"},
+    "checkpoint-atime": {"atime": "text", "fstype": "text"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", FACTS)
+def test_an_item_takes_exactly_the_facts_its_probe_sends_in_their_units(catalogue: Catalogue, key: str) -> None:
+    assert catalogue.items[key].facts == FACTS[key]
