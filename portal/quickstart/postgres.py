@@ -27,8 +27,14 @@ START_PATIENCE = 60.0  # seconds; replaying the log after a crash takes some
 class Durability(enum.Enum):
     """Whether data must survive a loss of power."""
 
-    KEPT = ()
-    THROWAWAY = ("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
+    KEPT = "kept"
+    THROWAWAY = "throwaway"
+
+
+SETTINGS = {
+    Durability.KEPT: (),
+    Durability.THROWAWAY: ("-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"),
+}
 
 
 class PostgresServer:
@@ -132,7 +138,7 @@ class PostgresServer:
         return said.stdout.split()[2].partition(".")[0]
 
     def _launch(self, sockets: Path) -> Child:
-        options = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={sockets}", *self._durability.value]
+        options = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={sockets}", *SETTINGS[self._durability]]
         return Child(
             [str(self._bin / "postgres"), "-D", str(self.data), *options],
             log=self.log,
