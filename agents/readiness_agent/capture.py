@@ -22,7 +22,12 @@ Redaction = Callable[[str], str]
 
 
 def write_capture(
-    path: str, moment: Moment, hostname: str, context: ProbeContext, records: Sequence[Dict[str, Any]], redact: Redaction
+    path: str,
+    moment: Moment,
+    hostname: str,
+    context: ProbeContext,
+    records: Sequence[Dict[str, Any]],
+    redact: Redaction,
 ) -> int:
     """Write what was recorded as one archive; the number of entries. *redact* sees every text that goes in."""
     texts: Dict[str, bytes] = {}
@@ -54,7 +59,9 @@ def read_capture(path: str) -> Capture:
         texts = _directory_reader(path) if os.path.isdir(path) else _archive_reader(path)
         return _decode(json.loads(texts(INDEX)), texts)
     except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
-        raise usage_error(f"{path} is not a capture ({type(error).__name__}: {error}); see `readiness-agent capture`") from None
+        raise usage_error(
+            f"{path} is not a capture ({type(error).__name__}: {error}); see `readiness-agent capture`"
+        ) from None
 
 
 def _entry(number: int, record: Dict[str, Any], texts: Dict[str, bytes], redact: Redaction) -> Dict[str, Any]:
@@ -149,4 +156,3 @@ def _record(entry: Dict[str, Any], text: Callable[[str], str]) -> Dict[str, Any]
         return {**entry, "value": text(entry["file"])}
     value: Tuple[Any, ...] = (entry["exit_code"], text(entry["stdout"]), text(entry["stderr"]), entry["seconds"])
     return {**entry, "value": value}
-

@@ -27,7 +27,6 @@ class Paths(NamedTuple):
 
     config: str
     token: str
-    gate_token: str
     state: str
 
     def in_state(self, name: str) -> str:
@@ -61,7 +60,6 @@ def find_paths(home: Optional[str], config: Optional[str] = None) -> Paths:
     return Paths(
         config=config or os.path.join(directory, "agent.json"),
         token=os.path.join(directory, "token"),
-        gate_token=os.path.join(directory, "gate-token"),
         state=state,
     )
 
@@ -77,7 +75,9 @@ def load_config(paths: Paths) -> Config:
         with open(paths.config, encoding="utf-8") as file:
             raw = json.load(file)
     except FileNotFoundError:
-        raise config_error(f"{paths.config} is not there: enrol this node first (readiness-agent enroll --help)") from None
+        raise config_error(
+            f"{paths.config} is not there: enrol this node first (readiness-agent enroll --help)"
+        ) from None
     except OSError as error:
         raise config_error(f"{paths.config} cannot be read ({error.strerror}): run as the agent's user") from None
     except ValueError as error:

@@ -12,7 +12,16 @@ from readiness_agent.source import Probe, ProbeContext, Source
 
 SYSTEM_SERIALS = ("/sys/class/dmi/id/product_serial", "/sys/class/dmi/id/product_uuid")
 GPU_INFORMATION = "/proc/driver/nvidia/gpus/*/information"
-PLACEHOLDERS = ("", "none", "n/a", "not specified", "to be filled by o.e.m.", "default string", "system serial number", "0")
+PLACEHOLDERS = (
+    "",
+    "none",
+    "n/a",
+    "not specified",
+    "to be filled by o.e.m.",
+    "default string",
+    "system serial number",
+    "0",
+)
 
 SERIAL = "serial"
 

@@ -12,7 +12,7 @@ import fnmatch
 import json
 import os
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional
 
 from readiness_agent.errors import usage_error
 from readiness_agent.node import BOOT_ID, Moment
@@ -107,10 +107,7 @@ def read_loose(path: str) -> Capture:
     Raises:
         AgentError: exit 64, when the directory has neither shape.
     """
-    if os.path.isdir(os.path.join(path, "files")):
-        snapshots = _mirror(path)
-    else:
-        snapshots = _flat(path)
+    snapshots = _mirror(path) if os.path.isdir(os.path.join(path, "files")) else _flat(path)
     if not snapshots:
         raise usage_error(f"{path} holds no capture: no index.json, no nvidia-smi-q.xml, no files/unixtime.*")
     snapshots.sort(key=lambda snapshot: snapshot.moment.unix)
@@ -194,8 +191,7 @@ def _timestamp(xml: str) -> Optional[float]:
 
 
 def _matches_parts(path: List[str], pattern: List[str]) -> bool:
-    pairs: List[Tuple[str, str]] = list(zip(path, pattern))
-    return len(path) == len(pattern) and all(fnmatch.fnmatchcase(one, wanted) for one, wanted in pairs)
+    return len(path) == len(pattern) and all(map(fnmatch.fnmatchcase, path, pattern))
 
 
 def _text(path: str) -> str:

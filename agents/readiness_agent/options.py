@@ -26,7 +26,9 @@ def make_parser(command: str, purpose: str, exit_codes: str) -> Parser:
         epilog=f"exit codes: {exit_codes}; 64 wrong usage; 78 configuration missing or wrong, or not enrolled",
         allow_abbrev=False,
     )
-    parser.add_argument("--home", metavar="DIR", help="configuration and state of another agent (a replayed node, a test)")
+    parser.add_argument(
+        "--home", metavar="DIR", help="configuration and state of another agent (a replayed node, a test)"
+    )
     parser.add_argument("--config", metavar="FILE", help="another configuration file")
     parser.add_argument("--json", action="store_true", help="answer in JSON on stdout")
     parser.add_argument("--dry-run", action="store_true", help="say what would be done; send and change nothing")

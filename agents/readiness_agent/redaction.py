@@ -12,7 +12,9 @@ GPU_UUID = re.compile(r"\b(GPU|MIG)-[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-f
 MAC = re.compile(r"\b[0-9a-fA-F]{2}(?::[0-9a-fA-F]{2}){5}\b")
 INFINIBAND_GUID = re.compile(r"\b(?:0x[0-9a-fA-F]{16}|[0-9a-fA-F]{4}(?::[0-9a-fA-F]{4}){3,7})\b")
 IPV4 = re.compile(r"(?<![\w.])(?!127\.)(?!0\.0\.0\.0)\d{1,3}(?:\.\d{1,3}){3}(?![\w.])")
-SERIAL = re.compile(r"((?:serial|board_serial|uuid|guid|asset.?tag)[a-z_ ]*\"?\s*(?:>|[:=])\s*\"?)([A-Za-z0-9][\w-]{4,})", re.I)
+SERIAL = re.compile(
+    r"((?:serial|board_serial|uuid|guid|asset.?tag)[a-z_ ]*\"?\s*(?:>|[:=])\s*\"?)([A-Za-z0-9][\w-]{4,})", re.I
+)
 SECRET = re.compile(r"((?:password|passwd|secret|token|api.?key|credential)[\w-]*\"?\s*[:=]\s*\"?)([^\s\"<]{4,})", re.I)
 URL_LOGIN = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
 

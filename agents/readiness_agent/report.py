@@ -181,4 +181,3 @@ def _steady_digest(outcome: Outcome) -> str:
         if fact.unit in STEADY_UNITS
     ]
     return hashlib.sha256("\n".join(sorted(steady)).encode("utf-8", "replace")).hexdigest()
-

@@ -20,8 +20,8 @@ from readiness_agent.facts import (
     CouldNotMeasure,
     Evidence,
     Fact,
-    Problem,
     ProbeResult,
+    Problem,
 )
 from readiness_agent.processes import Stuck, end_all, session_members
 from readiness_agent.source import Json, Probe, ProbeContext, Source
@@ -115,9 +115,7 @@ def _start_next(
         outcomes.append(_failed(probe, ERROR, f"no process for this probe: {error.strerror}"))
 
 
-def _start(
-    probe: Probe, make_sensor: Callable[[], Sensor], context: ProbeContext, now: float, end: float
-) -> _Running:
+def _start(probe: Probe, make_sensor: Callable[[], Sensor], context: ProbeContext, now: float, end: float) -> _Running:
     result_file = os.memfd_create(probe.name)
     try:
         pid = os.fork()

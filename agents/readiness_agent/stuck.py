@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence
 
-from readiness_agent.facts import EVERY_SUBJECT, HUNG, Problem, ProbeResult
+from readiness_agent.facts import EVERY_SUBJECT, HUNG, ProbeResult, Problem
 from readiness_agent.files import read_json, write_json
 from readiness_agent.processes import Stuck, is_alive
 from readiness_agent.runner import Outcome

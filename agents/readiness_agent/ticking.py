@@ -58,6 +58,8 @@ class Tick:
         for one in due:
             self._measure(one)
         sent = self._push() if may_talk else 0
+        if sent:
+            self._refresh_decisions()
         self._save()
         return TickResult(self._reports, sent, self._waiting(), self._messages)
 
@@ -137,6 +139,16 @@ class Tick:
         flushed = flush(self._agent.portal, self._agent.spool, self._unspooled)
         self._learn(flushed)
         return flushed.sent
+
+    def _refresh_decisions(self) -> None:
+        """Keep the decisions fresh that ``gate`` was asked for lately: a Prolog must find one, and must not wait."""
+        from readiness_agent.decision import DecisionCache, refresh
+
+        cache = DecisionCache(self._agent.paths.state)
+        for run in cache.runs_in_use(now()):
+            complaint = refresh(self._agent, cache, run)
+            if complaint:
+                self._messages.append(complaint)
 
     def _learn(self, flushed: Flushed) -> None:
         """What the portal's answers mean for later ticks."""

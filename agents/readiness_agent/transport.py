@@ -206,4 +206,3 @@ def _seconds_until(date: str) -> Optional[float]:
         return min(max(0.0, parsedate_to_datetime(date).timestamp() - time.time()), 3600.0)
     except (TypeError, ValueError):
         return None
-

@@ -23,7 +23,9 @@ def main(argv: Sequence[str]) -> int:
     """Run every probe once and keep what it read, refusals included."""
     parser = make_parser("capture", "Save everything the probes read as one archive with an index.", EXIT_CODES)
     parser.add_argument("-o", "--output", metavar="FILE", help="archive to write (default: capture-HOSTNAME.tar.gz)")
-    parser.add_argument("--redact", action="store_true", help="take out serials, UUIDs, addresses, hostname and secrets")
+    parser.add_argument(
+        "--redact", action="store_true", help="take out serials, UUIDs, addresses, hostname and secrets"
+    )
     options = parse(parser, argv)
     output = options.output or f"capture-{hostname()}.tar.gz"
     if options.dry_run:

@@ -23,7 +23,18 @@ from readiness_agent.stuck import StuckRegister
 from readiness_agent.transport import Portal, Unreachable
 
 EXIT_CODES = "0 nothing found, 1 something to put right"
-TOOLS = ("nvidia-smi", "amd-smi", "dcgmi", "ibstat", "chronyc", "timedatectl", "numactl", "ethtool", "lspci", "scontrol")
+TOOLS = (
+    "nvidia-smi",
+    "amd-smi",
+    "dcgmi",
+    "ibstat",
+    "chronyc",
+    "timedatectl",
+    "numactl",
+    "ethtool",
+    "lspci",
+    "scontrol",
+)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -27,7 +27,9 @@ def main(argv: Sequence[str]) -> int:
     paths = paths_of(options)
     config = _config(options)
     if options.dry_run:
-        text = f"would enrol {config.hostname or hostname()} at {config.portal}, and write {paths.config}, {paths.token}"
+        text = (
+            f"would enrol {config.hostname or hostname()} at {config.portal}, and write {paths.config}, {paths.token}"
+        )
         answer(options, {"would_enrol": config._asdict(), "config": paths.config, "token": paths.token}, text)
         return 0
     _make_writable(paths)
@@ -45,7 +47,9 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--token-file", required=True, metavar="FILE", help="enrolment token; - reads standard input")
     parser.add_argument("--cluster", default="", help="cluster to enrol in, when the token is good for several")
     parser.add_argument("--hostname", default="", help="name of the node (default: this machine's)")
-    parser.add_argument("--origin", choices=("live", "replay"), default="live", help="replay: a node shown from captures")
+    parser.add_argument(
+        "--origin", choices=("live", "replay"), default="live", help="replay: a node shown from captures"
+    )
     parser.add_argument("--ca-file", default="", metavar="FILE", help="authority that issued the portal's certificate")
     parser.add_argument("--proxy", default="", metavar="URL", help="proxy between this node and the portal")
     options = parse(parser, argv)

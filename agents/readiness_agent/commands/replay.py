@@ -71,7 +71,9 @@ def _node(options: argparse.Namespace) -> Tuple[Config, str]:
             "`readiness-agent enroll --home DIR --origin replay --hostname NAME …` and replay with --home DIR"
         )
     if options.as_node and options.as_node != config.hostname:
-        raise usage_error(f"{paths.config} is of {config.hostname}: name the --home in which {options.as_node} is enrolled")
+        raise usage_error(
+            f"{paths.config} is of {config.hostname}: name the --home in which {options.as_node} is enrolled"
+        )
     return config, read_token(options.token_file or paths.token)
 
 
