@@ -1,0 +1,55 @@
+"""docker-compose.yml, as far as it can be held without containers."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.architecture.source_files import ROOT
+
+OURS = ("migrate", "web", "worker", "beat")
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))["services"]
+    return found
+
+
+def test_only_the_migration_gets_the_owners_password(services: dict[str, Any]) -> None:
+    holders = [name for name in OURS if "owner_password" in services[name]["secrets"]]
+    assert holders == ["migrate"]
+
+
+def test_no_secret_stands_in_the_environment(services: dict[str, Any]) -> None:
+    for name in services:
+        for variable in services[name].get("environment", {}):
+            if any(word in variable for word in ("PASSWORD", "SECRET", "PEPPER")):
+                assert variable.endswith("_FILE"), f"{name}: {variable}"
+
+
+def test_every_lasting_service_has_a_health_check(services: dict[str, Any]) -> None:
+    assert [name for name in services if name != "migrate" and "healthcheck" not in services[name]] == []
+
+
+def test_our_programs_write_nowhere_and_hold_no_capability(services: dict[str, Any]) -> None:
+    for name in OURS:
+        assert services[name]["read_only"] is True
+        assert services[name]["cap_drop"] == ["ALL"]
+
+
+def test_the_web_port_is_open_on_loopback_only(services: dict[str, Any]) -> None:
+    assert services["web"]["ports"] == ["127.0.0.1:8000:8000"]
+    assert [name for name in services if "ports" in services[name]] == ["web"]
+
+
+def test_queued_tasks_are_never_evicted(services: dict[str, Any]) -> None:
+    command = services["broker"]["command"]
+    assert command[command.index("--maxmemory-policy") + 1] == "noeviction"
+    assert command[command.index("--appendonly") + 1] == "yes"
+
+
+def test_it_makes_the_same_two_roles_as_the_quickstart(services: dict[str, Any]) -> None:
+    mounted = [volume.partition(":")[0] for volume in services["postgres"]["volumes"]]
+    assert "./portal/quickstart/roles.sql" in mounted
+    assert all((ROOT / source).is_file() for source in mounted if source.startswith("./"))
