@@ -18,7 +18,7 @@ run: $(RUN) $(TRANSLATIONS)  ## Start the portal with its own PostgreSQL and Val
 	@PORT=$(PORT) exec $(PY) -m portal.quickstart run
 
 test: $(DEV) $(TRANSLATIONS) browser  ## Run the tests (ARGS="tests/domain -k stale" hands arguments to pytest)
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest $(if $(ARGS),$(ARGS),--numprocesses=auto --dist=loadgroup)
 
 check: $(DEV) $(TRANSLATIONS)  ## Lint, formatting, types, imports, migrations, Django's own checks
 	$(VENV)/bin/ruff check .
