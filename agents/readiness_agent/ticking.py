@@ -60,6 +60,7 @@ class Tick:
         sent = self._push() if may_talk else 0
         if sent:
             self._refresh_decisions()
+        self._agent.portal.close()
         self._save()
         return TickResult(self._reports, sent, self._waiting(), self._messages)
 

@@ -41,9 +41,11 @@ def enrolled(paths: Paths, portal: LoopbackPortal) -> Paths:
 
 
 @pytest.fixture
-def agent(enrolled: Paths) -> Agent:
+def agent(enrolled: Paths) -> Iterator[Agent]:
     """The agent of that node."""
-    return Agent(enrolled)
+    agent = Agent(enrolled)
+    yield agent
+    agent.portal.close()
 
 
 def uptime_probe(name: str, *items: str, cadence: str = "tick") -> Probe:

@@ -75,10 +75,11 @@ class LoopbackPortal:
         return [asked.report() for asked in self.asked if asked.path == "/api/v1/reports"]
 
     def close(self) -> None:
-        """Stop listening."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        """Stop listening; a second time does nothing."""
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join()
+            self._server.server_close()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         portal = self
