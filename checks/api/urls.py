@@ -1,5 +1,15 @@
 """Addresses of the API, as whole paths from the root of the site."""
 
-from checks.api import gate_urls
+from django.urls import path
 
-urlpatterns = [*gate_urls.urlpatterns]
+from checks.api import gate_urls
+from checks.api.enroll import EnrollView
+from checks.api.plan import PlanView
+from checks.api.reports import ReportView
+
+urlpatterns = [
+    path("api/v1/enroll", EnrollView.as_view(), name="enroll"),
+    path("api/v1/reports", ReportView.as_view(), name="reports"),
+    path("api/v1/agent/plan", PlanView.as_view(), name="agent-plan"),
+    *gate_urls.urlpatterns,
+]

@@ -66,7 +66,7 @@ class Node(models.Model):
     switch = models.CharField(_("switch"), max_length=64, blank=True)
     origin = models.CharField(_("origin"), max_length=8, default="live")
     agent_version = models.CharField(_("agent version"), max_length=32, blank=True)
-    # Why this machine's evidence is not believed ("serial_changed", "two_boot_ids"); empty = it is.
+    # Why this machine's evidence is not believed ("hardware_changed", "boot_conflict"); empty = it is.
     trouble = models.CharField(_("trouble"), max_length=32, blank=True)
     retired_subjects = models.JSONField(_("subjects taken out, subject -> reason"), default=dict, blank=True)
     enrolled_at = models.DateTimeField(_("enrolled"))

@@ -1,0 +1,135 @@
+"""A report's body: bytes in, ``ReportV1`` out, or one sentence that says what is wrong with them."""
+
+import math
+import re
+import zlib
+from typing import Final, TypeVar
+
+import msgspec
+from rest_framework.request import Request
+
+from checks.domain.errors import CountersignError
+from checks.services.report_v1 import ReportV1
+
+MOST_COMPRESSED: Final = 1024 * 1024
+MOST_PLAIN: Final = 8 * 1024 * 1024
+
+T = TypeVar("T")
+
+_GZIP_WINDOW = 31
+_DECODER = msgspec.json.Decoder(ReportV1)
+# PostgreSQL's jsonb holds no NUL. An escaped backslash before "u0000" is text, so an odd number of them is asked for.
+_NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
+
+
+class BadBody(CountersignError):
+    """The body could not be read at all; sending the same bytes again will not help."""
+
+    code = "bad_body"
+    status = 400
+
+
+class TooLarge(CountersignError):
+    """The body is over the limit, packed or unpacked."""
+
+    code = "too_large"
+    status = 413
+
+    def __init__(self) -> None:
+        super().__init__("The report is over 1 MiB compressed or 8 MiB plain; send fewer facts at a time.")
+
+
+class NotValid(CountersignError):
+    """JSON, but not of the shape that was asked for, or of a schema that this portal does not take."""
+
+    code = "invalid_body"
+    status = 422
+
+
+def read_body(request: Request) -> bytes:
+    """The body's bytes, refused by its stated length before any of it is read.
+
+    Raises:
+        TooLarge: over 8 MiB, or over 1 MiB and compressed.
+    """
+    stated = request.META.get("CONTENT_LENGTH") or "0"
+    most = MOST_COMPRESSED if request.META.get("HTTP_CONTENT_ENCODING") == "gzip" else MOST_PLAIN
+    if stated.isdigit() and int(stated) > most:
+        raise TooLarge
+    return request.body
+
+
+def decode_report(body: bytes, *, encoding: str) -> ReportV1:
+    """Decode the body of one report, *encoding* being the request's Content-Encoding.
+
+    Raises:
+        BadBody: truncated or damaged gzip, or no JSON.
+        TooLarge: over 1 MiB compressed or 8 MiB plain.
+        NotValid: an unknown or missing field, a wrong type, another schema; the message names the path.
+    """
+    plain = _plain(body, encoding)
+    if b"\\u0000" in plain:
+        plain = _NUL.sub(rb"\1\\ufffd", plain)
+    return _decoded(plain, _DECODER)
+
+
+def decode_json(body: bytes, kind: type[T]) -> T:
+    """A small JSON body as *kind*.
+
+    Raises:
+        BadBody: no JSON.
+        NotValid: an unknown or missing field or a wrong type; the message names the path.
+    """
+    return _decoded(body, msgspec.json.Decoder(kind))
+
+
+def _decoded(plain: bytes, decoder: msgspec.json.Decoder[T]) -> T:
+    try:
+        return decoder.decode(plain)
+    except msgspec.ValidationError as error:
+        code = "unsupported_schema" if "`$.schema`" in str(error) else NotValid.code
+        raise NotValid(f"The body is not valid: {error}.", code=code) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadBody(f"The body is not JSON: {error}.", code="bad_json") from error
+
+
+def decode_age(header: str | None) -> float | None:
+    """Seconds from writing the report to sending it, of the Report-Age header; None without one.
+
+    Raises:
+        BadBody: the header holds no finite number.
+    """
+    if header is None:
+        return None
+    try:
+        age = float(header)
+    except ValueError:
+        age = math.nan
+    if not math.isfinite(age):
+        raise BadBody(f"Report-Age is {header[:40]!r}; send the report's age in seconds.", code="bad_report_age")
+    return max(0.0, age)
+
+
+def _plain(body: bytes, encoding: str) -> bytes:
+    if encoding in ("", "identity"):
+        if len(body) > MOST_PLAIN:
+            raise TooLarge
+        return body
+    if encoding != "gzip":
+        raise BadBody(f"Content-Encoding {encoding[:40]!r} is not known; send gzip or identity.", status=415)
+    if len(body) > MOST_COMPRESSED:
+        raise TooLarge
+    return _gunzip(body)
+
+
+def _gunzip(body: bytes) -> bytes:
+    unpacker = zlib.decompressobj(wbits=_GZIP_WINDOW)
+    try:
+        plain = unpacker.decompress(body, MOST_PLAIN + 1)
+    except zlib.error as error:
+        raise BadBody("The body is not gzip, or damaged; send the report again.", code="bad_gzip") from error
+    if len(plain) > MOST_PLAIN:
+        raise TooLarge
+    if not unpacker.eof or unpacker.unused_data:
+        raise BadBody("The gzip body ends too early or too late; send the report again.", code="truncated_gzip")
+    return plain

@@ -1,0 +1,86 @@
+"""Shapes of the agent's calls for the OpenAPI document. The report's own is the schema file that both sides test."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+_STRING: Final = {"type": "string"}
+_STRINGS: Final = {"type": "array", "items": _STRING}
+_SECONDS: Final = {"type": "integer", "description": "seconds"}
+
+
+def _object(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
+    return {"type": "object", "required": list(required), "properties": required | optional}
+
+
+def _inline(schema: Any, definitions: dict[str, Any]) -> Any:
+    """The schema without ``$defs``: the OpenAPI document has no place for references of its own."""
+    if isinstance(schema, list):
+        return [_inline(part, definitions) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _inline(definitions[schema["$ref"].rsplit("/", 1)[-1]], definitions)
+    return {key: _inline(part, definitions) for key, part in schema.items() if key not in ("$defs", "$schema", "$id")}
+
+
+def _report() -> dict[str, Any]:
+    schema = json.loads((Path(__file__).parent / "schema" / "report.v1.json").read_text(encoding="utf-8"))
+    return dict(_inline(schema, schema["$defs"]))
+
+
+REPORT: Final = _report()
+PROBLEM: Final = _object(
+    {"type": _STRING, "title": _STRING, "status": {"type": "integer"}, "code": _STRING, "detail": _STRING}
+)
+PROBLEMS: Final = {
+    (status, "application/problem+json"): PROBLEM for status in (400, 401, 403, 409, 413, 415, 422, 429, 503)
+}
+VERDICT: Final = _object(
+    {"item": _STRING, "subject": _STRING, "verdict": _STRING, "severity": _STRING, "reason": _STRING, "detail": _STRING}
+)
+RECEIPT: Final = _object(
+    {
+        "report_id": {"type": "string", "format": "uuid"},
+        "accepted": {"type": "boolean"},
+        "duplicate": {"type": "boolean"},
+        "verdicts": {"type": "array", "items": VERDICT},
+        "plan_etag": _STRING,
+        "poll_after": _SECONDS,
+        "retry_after": _SECONDS,
+        "recheck": _STRINGS,
+        "observed": {**_STRINGS, "description": "items and subjects that no rule knows; kept, not judged"},
+        "trouble": {**_STRING, "description": "why this machine's evidence is not believed; empty = it is"},
+    }
+)
+ENROLMENT: Final = _object(
+    {
+        "hostname": _STRING,
+        "serials": {"type": "object", "additionalProperties": _STRING},
+        "boot_id": _STRING,
+        "agent_version": _STRING,
+        "origin": {"enum": ["live", "replay"]},
+    },
+    cluster={"type": ["string", "null"]},
+)
+ENROLLED: Final = _object(
+    {
+        "token": {**_STRING, "description": "shown once"},
+        "node_id": {"type": "string", "format": "uuid"},
+        "cluster": _STRING,
+        "hostname": _STRING,
+        "interval": _SECONDS,
+        "poll_after": _SECONDS,
+    }
+)
+PLAN: Final = _object(
+    {
+        "schemas": {"type": "array", "items": {"type": "integer"}},
+        "interval": _SECONDS,
+        "poll_after": _SECONDS,
+        "tick": _STRINGS,
+        "daily": _STRINGS,
+        "recheck": {"type": "array", "items": _object({"id": {"type": "integer"}, "items": _STRINGS})},
+        "allow": {"type": "object", "additionalProperties": {"type": "boolean"}},
+    }
+)

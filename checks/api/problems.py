@@ -1,0 +1,88 @@
+"""Errors as RFC 9457 problem details: a stable ``code`` for programs, one sentence for people."""
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.db import InterfaceError, OperationalError, transaction
+from django.http import Http404, JsonResponse
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from checks.domain.errors import CountersignError
+
+CONTENT_TYPE = "application/problem+json"
+DATABASE_RETRY_S = 5
+
+_TITLES = {
+    400: "Bad request", 401: "Not authenticated", 403: "Not allowed", 404: "Not found", 405: "Method not allowed",
+    406: "Not acceptable", 409: "Conflict", 413: "Too large", 415: "Unsupported media type", 422: "Not valid",
+    429: "Too many requests", 500: "Internal error", 503: "Not available",
+}  # fmt: skip
+_DATABASE_AWAY = "The database does not answer; try again in a few seconds."
+
+
+def problem(*, status: int, code: str, detail: str, **more: Any) -> dict[str, Any]:
+    """The body of one problem; *more* are its extension members."""
+    title = _TITLES.get(status, "Error")
+    return {"type": "about:blank", "title": title, "status": status, "code": code, "detail": detail, **more}
+
+
+def problem_response(*, status: int, code: str, detail: str, **more: Any) -> JsonResponse:
+    """The same as a plain Django response, for views outside the API framework."""
+    body = problem(status=status, code=code, detail=detail, **more)
+    return JsonResponse(body, status=status, content_type=CONTENT_TYPE)
+
+
+def problem_handler(error: Exception, context: dict[str, Any]) -> Response | None:
+    """Turn what a view raised into a problem; None lets an unexpected error become a logged 500."""
+    transaction.set_rollback(True) if _inside_atomic() else None
+    described = _describe(error)
+    if described is None:
+        return None
+    status, code, detail, headers = described
+    response = Response(problem(status=status, code=code, detail=detail), status=status, headers=headers)
+    response.content_type = CONTENT_TYPE
+    return response
+
+
+def _describe(error: Exception) -> tuple[int, str, str, dict[str, str]] | None:
+    if isinstance(error, CountersignError):
+        return error.status, error.code, error.message, _challenge(error.status)
+    if isinstance(error, OperationalError | InterfaceError):
+        return 503, "database_unavailable", _DATABASE_AWAY, {"Retry-After": str(DATABASE_RETRY_S)}
+    if isinstance(error, RequestDataTooBig):
+        return 413, "too_large", "The body is larger than this portal accepts; send less at a time.", {}
+    if isinstance(error, Http404):
+        return 404, "not_found", "There is nothing here under that name.", {}
+    if isinstance(error, PermissionDenied):
+        return 403, "permission_denied", "This token or person may not do that.", {}
+    if isinstance(error, exceptions.APIException):
+        return _describe_framework_error(error)
+    return None
+
+
+def _describe_framework_error(error: exceptions.APIException) -> tuple[int, str, str, dict[str, str]]:
+    if isinstance(error, exceptions.Throttled):
+        wait = str(max(1, round(error.wait or 1)))
+        return 429, "throttled", f"Too many requests; try again in {wait} s.", {"Retry-After": wait}
+    if isinstance(error, exceptions.NotAuthenticated):
+        return 401, "token_required", "Send a token: Authorization: Bearer cs_…", _challenge(401)
+    status = 422 if isinstance(error, exceptions.ValidationError) else error.status_code
+    code = str(error.default_code)
+    return status, "invalid" if status == 422 else code, _sentence(error.detail), _challenge(status)
+
+
+def _sentence(detail: Any) -> str:
+    if isinstance(detail, dict):
+        return " ".join(f"{field}: {_sentence(value)}" for field, value in detail.items())
+    if isinstance(detail, list):
+        return " ".join(_sentence(value) for value in detail)
+    return str(detail)
+
+
+def _challenge(status: int) -> dict[str, str]:
+    return {"WWW-Authenticate": 'Bearer realm="countersign"'} if status == 401 else {}
+
+
+def _inside_atomic() -> bool:
+    return transaction.get_connection().in_atomic_block

@@ -1,0 +1,65 @@
+"""What an agent is asked to measure. The ETag names exactly that: no verdict hangs on it."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from checks.domain.profiles import Ruleset
+from checks.domain.verdicts import Cadence
+
+SCHEMAS: Final = (1,)
+_MOST_ETAGS: Final = 4096
+
+_etags: dict[tuple[object, ...], str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """An open request of a person or the schedule: measure these items now."""
+
+    id: int
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Items a cadence, when to come again (seconds), and what is asked for besides.
+
+    ``allow`` names what the portal would let the node do beyond measuring; the node's own configuration decides.
+    """
+
+    schemas: tuple[int, ...]
+    interval: int
+    poll_after: int
+    tick: tuple[str, ...]
+    daily: tuple[str, ...]
+    recheck: tuple[Recheck, ...]
+    allow: dict[str, bool]
+
+
+def plan_of(ruleset: Ruleset, *, interval_s: int, poll_after_s: int, rechecks: tuple[Recheck, ...]) -> Plan:
+    """The plan of a node that is judged by *ruleset*."""
+    return Plan(
+        schemas=SCHEMAS,
+        interval=interval_s,
+        poll_after=poll_after_s,
+        tick=ruleset.planned(Cadence.TICK),
+        daily=ruleset.planned(Cadence.DAILY),
+        recheck=rechecks,
+        allow={"disruptive": False},
+    )
+
+
+def plan_etag(ruleset: Ruleset, *, interval_s: int, poll_after_s: int, rechecks: tuple[Recheck, ...]) -> str:
+    """A strong entity tag of that plan, without quotes. Nodes of one kind share it, so it is kept in the process."""
+    key = (ruleset.judged_under, interval_s, poll_after_s, rechecks)
+    known = _etags.get(key)
+    if known is None:
+        plan = plan_of(ruleset, interval_s=interval_s, poll_after_s=poll_after_s, rechecks=rechecks)
+        known = hashlib.sha256(msgspec.json.encode(plan)).hexdigest()[:32]
+        if len(_etags) >= _MOST_ETAGS:
+            _etags.clear()
+        _etags[key] = known
+    return known

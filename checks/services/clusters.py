@@ -1,0 +1,144 @@
+"""Clusters and what their nodes are judged by. Whatever changes the rules writes a ledger entry and judges again."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import IntegrityError, connection, transaction
+
+from checks.domain.errors import CountersignError
+from checks.models import Cluster, Membership, Node, Role
+from checks.selectors.rules import build_ruleset
+from checks.services.ledger import write_entry
+from checks.services.rejudge import rejudge_cluster, rejudge_node
+
+
+class SlugTaken(CountersignError):
+    """Another cluster has that slug."""
+
+    code = "slug_taken"
+    status = 409
+
+
+@transaction.atomic
+def create_cluster(
+    *,
+    slug: str,
+    name: str,
+    profile: str,
+    by: AbstractBaseUser | None,
+    now: datetime,
+    provider: str = "",
+    time_zone: str = "UTC",
+    interval_s: int = 300,
+    poll_after_s: int = 60,
+    accept_replay: bool = False,
+) -> Cluster:
+    """Make a cluster; *by*, when given, becomes its administrator.
+
+    Raises:
+        UnknownProfile: the catalogue in force has no such hardware profile.
+        SlugTaken: the slug is in use.
+    """
+    lock_rules()
+    rules = build_ruleset(profile, {})
+    cluster = Cluster(
+        slug=slug, name=name, profile=profile, provider=provider, time_zone=time_zone, interval_s=interval_s,
+        poll_after_s=poll_after_s, accept_replay=accept_replay, judged_under={profile: rules.judged_under},
+    )  # fmt: skip
+    cluster.clean_fields()
+    try:
+        with transaction.atomic():
+            cluster.save()
+    except IntegrityError as error:
+        raise SlugTaken(f"There is already a cluster {slug!r}; choose another short name.") from error
+    if by is not None:
+        Membership.objects.create(user=by, cluster=cluster, role=Role.ADMIN)
+    write_entry(what="cluster_created", target=slug, who=by, cluster=cluster, now=now)
+    return cluster
+
+
+def set_profile(*, cluster: Cluster, profile: str, by: AbstractBaseUser | None, reason: str, now: datetime) -> Cluster:
+    """Judge the cluster's nodes as another kind of hardware, at once.
+
+    Raises:
+        UnknownProfile: the catalogue in force has no such hardware profile.
+    """
+    with transaction.atomic():
+        lock_rules()
+        cluster = _locked(cluster)
+        change = {"before": cluster.profile, "after": profile}
+        cluster.profile = profile
+        _store_rules(cluster)
+        write_entry(
+            what="profile_changed", target=cluster.slug, who=by, cluster=cluster, reason=reason, now=now, data=change
+        )
+    rejudge_cluster(cluster=cluster, now=now)
+    return cluster
+
+
+def set_overrides(
+    *, cluster: Cluster, overrides: Mapping[str, object], by: AbstractBaseUser | None, reason: str, now: datetime
+) -> Cluster:
+    """Put other thresholds in force in this cluster, and judge its nodes again.
+
+    Raises:
+        InvalidOverride: an override fits nothing in the catalogue.
+    """
+    with transaction.atomic():
+        lock_rules()
+        cluster = _locked(cluster)
+        change = {"before": cluster.overrides, "after": dict(overrides)}
+        cluster.overrides = dict(overrides)
+        _store_rules(cluster)
+        write_entry(
+            what="overrides_changed", target=cluster.slug, who=by, cluster=cluster, reason=reason, now=now, data=change
+        )
+    rejudge_cluster(cluster=cluster, now=now)
+    return cluster
+
+
+def set_node_profile(*, node: Node, profile: str, by: AbstractBaseUser | None, reason: str, now: datetime) -> Node:
+    """Judge one node as another kind of hardware than its cluster's; an empty *profile* ends the exception.
+
+    Raises:
+        UnknownProfile: the catalogue in force has no such hardware profile.
+    """
+    with transaction.atomic():
+        lock_rules()
+        cluster = _locked(node.cluster)
+        node = Node.objects.select_for_update(no_key=True).get(pk=node.pk)
+        change = {"before": node.profile, "after": profile}
+        node.profile = profile
+        node.save(update_fields=["profile"])
+        _store_rules(cluster)
+        write_entry(
+            what="node_profile_changed", target=f"{cluster.slug}/{node.hostname}", who=by, cluster=cluster,
+            reason=reason, now=now, data=change,
+        )  # fmt: skip
+    rejudge_node(node_id=node.pk, now=now, cause="person")
+    return node
+
+
+def lock_rules() -> None:
+    """Make changes of rules queue up until this transaction ends: two at once would each name rules of its own."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('countersign.rules'))")
+
+
+def refresh_rules(cluster: Cluster) -> Cluster:
+    """Name the rules in force for every profile in use in *cluster*; inside the transaction of what changed them."""
+    cluster = _locked(cluster)
+    _store_rules(cluster)
+    return cluster
+
+
+def _store_rules(cluster: Cluster) -> None:
+    own = Node.objects.filter(cluster=cluster, retired_at=None).exclude(profile="")
+    profiles = {cluster.profile, *own.values_list("profile", flat=True)}
+    cluster.judged_under = {key: build_ruleset(key, cluster.overrides).judged_under for key in sorted(profiles)}
+    cluster.save(update_fields=["profile", "overrides", "judged_under"])
+
+
+def _locked(cluster: Cluster) -> Cluster:
+    return Cluster.objects.select_for_update(no_key=True).get(pk=cluster.pk)

@@ -1,0 +1,245 @@
+"""Rows before + rules (+ a report) -> rows after. The only place where the judge's pure functions meet stored rows.
+
+Two ways in: ``judge_report`` for what a report covers (both steps), ``judge_again`` for rules that changed (step two).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import msgspec
+from msgspec import structs
+
+from checks.domain.blocking import blocks
+from checks.domain.evaluation import Judgement, judge
+from checks.domain.facts import Fact, Problem
+from checks.domain.freshness import valid_until
+from checks.domain.items import Item
+from checks.domain.loading import loaded_until
+from checks.domain.measuring import Measured, measure_covered, unmeasured
+from checks.domain.memory import ItemMemory, Value
+from checks.domain.profiles import Ruleset
+from checks.domain.settling import Settled, resettle, settle
+from checks.domain.verdicts import Cadence, Reason, Verdict
+from checks.services.node_rows import MemoryRow, RowKey, StateRow, expected_rows, new_row
+
+_SELF_RENEWING: Final = frozenset({Cadence.TICK, Cadence.DAILY})
+_DETAIL_LENGTH: Final = 300
+_KEPT_FACTS_BYTES: Final = 2048
+_ANCIENT: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What one report says, by item, with the portal's times.
+
+    *stamps* are when evidence of a whole cadence last came (rows unchanged since then are that young); *moves* is the
+    cadence that this report is a full one of, if it is.
+    """
+
+    facts: Mapping[str, list[Fact]]
+    problems: Mapping[str, list[Problem]]
+    items: Iterable[str]
+    missing: Iterable[str]
+    observed_at: datetime
+    boot_id: str
+    interval: timedelta
+    min_gap: timedelta
+    stamps: Mapping[str, datetime]
+    moves: str | None
+    replaced: frozenset[str]
+    retired: Mapping[str, str]
+    evidence: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Rows to write, memory to write; rows that did not change are in neither."""
+
+    states: dict[RowKey, StateRow] = field(default_factory=dict)
+    memory: list[MemoryRow] = field(default_factory=list)
+
+
+def judge_report(
+    submission: Submission,
+    ruleset: Ruleset,
+    rows: Mapping[RowKey, StateRow],
+    memory: Mapping[RowKey, ItemMemory],
+    *,
+    now: datetime,
+) -> Outcome:
+    """What the report changes. A row that is as new as the report, or newer, is left alone with its memory."""
+    outcome = Outcome()
+    subjects: dict[str, list[str]] = {}
+    for item_key, subject in rows:
+        subjects.setdefault(item_key, []).append(subject)
+    for key in submission.items:
+        known = {subject: memory.get((key, subject), ItemMemory()) for subject in subjects.get(key, ())}
+        _judge_item(submission, ruleset, key, known, rows, outcome, now)
+    for key in submission.missing:
+        for subject in subjects.get(key, ()):
+            _note_missing(submission, ruleset, rows[key, subject], outcome, now)
+    return outcome
+
+
+def judge_again(
+    rows: Mapping[RowKey, StateRow], ruleset: Ruleset, *, retired: Mapping[str, str], now: datetime
+) -> tuple[dict[RowKey, StateRow], list[RowKey]]:
+    """All rows under *ruleset* from their stored values alone, and the keys of rows that it does not expect any more.
+
+    Settles at once; memory, times of measurement and counts stay as they are.
+    """
+    judged = {row.key: row for row in expected_rows(ruleset, retired=retired, now=now)}
+    gone: list[RowKey] = []
+    for key, row in rows.items():
+        if key in judged or (row.subject not in retired and _was_measured(row, ruleset)):
+            judged[key] = _row_again(row, ruleset, now)
+        else:
+            gone.append(key)
+    return judged, gone
+
+
+def _judge_item(
+    submission: Submission,
+    ruleset: Ruleset,
+    key: str,
+    known: Mapping[str, ItemMemory],
+    rows: Mapping[RowKey, StateRow],
+    outcome: Outcome,
+    now: datetime,
+) -> None:
+    facts = submission.facts.get(key, [])
+    observed_at = max((fact.observed_at for fact in facts), default=submission.observed_at)
+    usable = {
+        subject: ItemMemory() if subject in submission.replaced else held
+        for subject, held in known.items()
+        if _is_newer(observed_at, rows[key, subject], submission)
+    }
+    measured = measure_covered(
+        ruleset, key, facts, submission.problems.get(key, []), usable, observed_at=observed_at,
+        boot_id=submission.boot_id,
+    )  # fmt: skip
+    item = ruleset.items[key]
+    for subject, found in measured.items():
+        if subject in submission.retired or (subject in known and subject not in usable):
+            continue
+        before = rows.get((key, subject)) or new_row(ruleset, key, subject, now=now)
+        after = _row_measured(before, item, found, submission, observed_at, now)
+        if (key, subject) not in rows or after is not before:
+            outcome.states[key, subject] = after
+        if _worth_keeping(known.get(subject), found.memory):
+            outcome.memory.append(MemoryRow(key, subject, found.memory))  # type: ignore[arg-type]
+
+
+def _is_newer(observed_at: datetime, row: StateRow, submission: Submission) -> bool:
+    """Whether evidence of *observed_at* says more than the row: an older report fills history only."""
+    return observed_at > max(row.observed_at or _ANCIENT, submission.stamps.get(row.cadence, _ANCIENT))
+
+
+def _row_measured(
+    before: StateRow, item: Item, measured: Measured, submission: Submission, observed_at: datetime, now: datetime
+) -> StateRow:
+    """The row after a measurement; *before* itself when a full report of its cadence brought nothing new."""
+    judgement = judge(item, measured.value, now=now)
+    settled = settle(
+        _settled_of(before, submission.stamps.get(before.cadence)), judgement.verdict, item=item,
+        observed_at=observed_at, min_gap=submission.min_gap,
+    )  # fmt: skip
+    after = _with_judgement(before, item, measured.value, judgement, settled, now)
+    after.loaded_until = loaded_until(measured.value)
+    after.evidence = submission.evidence.get(item.key, before.evidence)
+    if item.cadence == submission.moves:
+        after.counted_at = settled.counted_at if settled.pending is not None else before.counted_at
+        if after == before:
+            return before
+    after.counted_at, after.observed_at = settled.counted_at, observed_at
+    if item.cadence not in _SELF_RENEWING:
+        after.valid_until = valid_until(observed_at, item.cadence, submission.interval, item)
+        after.facts = _kept_facts(submission.facts.get(item.key, []), before.subject)
+    return after
+
+
+def _with_judgement(
+    before: StateRow, item: Item, value: Value, judgement: Judgement, settled: Settled, now: datetime
+) -> StateRow:
+    """The row with a verdict, whatever it came from; epoch + 1 when what was settled, or an identity value, changed."""
+    raw = judgement.verdict.value
+    identity = _identity(item, value, before.identity)
+    renamed = any(name in before.identity and before.identity[name] != held for name, held in identity.items())
+    return structs.replace(
+        before,
+        layer=item.layer.value, scope=item.scope.value, cadence=item.cadence.value, severity=item.severity.value,
+        shadow=item.shadow, item_version=item.version, raw=raw, value=value, identity=identity,
+        since=before.since if raw == before.raw else now,
+        reason=judgement.reason.value if judgement.reason else "", detail=judgement.detail[:_DETAIL_LENGTH],
+        settled=settled.verdict.value if settled.verdict else "",
+        pending=settled.pending.value if settled.pending else "",
+        settle_count=settled.count, settled_since=settled.since,
+        epoch=before.epoch + (settled.epoch_change or renamed),
+        blocks=int(blocks(item, judgement.verdict, judgement.reason)),
+    )  # fmt: skip
+
+
+def _note_missing(
+    submission: Submission, ruleset: Ruleset, before: StateRow, outcome: Outcome, now: datetime
+) -> None:
+    """A short report: what it should have covered and did not is *unknown: not reported*."""
+    if not _is_newer(submission.observed_at, before, submission):
+        return
+    item, value = ruleset.items[before.item], unmeasured(Reason.NOT_REPORTED)
+    after = _with_judgement(before, item, value, judge(item, value, now=now), _settled_of(before, None), now)
+    if after != before:
+        outcome.states[before.key] = after
+
+
+def _row_again(before: StateRow, ruleset: Ruleset, now: datetime) -> StateRow:
+    """Step two alone, from the stored value."""
+    item = ruleset.items[before.item]
+    value = Value(before.value)  # type: ignore[misc]
+    judgement = judge(item, value, now=now) if ruleset.applies(item.key) else Judgement(Verdict.NA)
+    settled = resettle(_settled_of(before, None), judgement.verdict, item=item, at=now)
+    after = _with_judgement(before, item, value, judgement, settled, now)
+    return before if after == before else after
+
+
+def _was_measured(row: StateRow, ruleset: Ruleset) -> bool:
+    """Whether a row beyond those expected stays: a part that was really seen, of an item that still applies."""
+    return row.item in ruleset.items and ruleset.applies(row.item) and bool(row.subject and row.value.get("facts"))
+
+
+def _settled_of(row: StateRow, stamp: datetime | None) -> Settled:
+    """What has settled so far. A steady row is not written on each report, so its last count is its cadence's stamp."""
+    counted_at = row.counted_at
+    if stamp is not None and counted_at is not None and not row.pending:
+        counted_at = max(counted_at, stamp)
+    return Settled(
+        verdict=Verdict(row.settled) if row.settled else None,
+        pending=Verdict(row.pending) if row.pending else None,
+        count=row.settle_count,
+        counted_at=counted_at,
+        since=row.settled_since,
+    )
+
+
+def _identity(item: Item, value: Value, before: Mapping[str, object]) -> dict[str, object]:
+    """The identity values now: one that is missing keeps the last that was known."""
+    facts = value.get("facts", {})
+    found = {name: facts.get(name, before.get(name)) for name in item.identity}
+    return {name: held for name, held in found.items() if held is not None}
+
+
+def _kept_facts(facts: Iterable[Fact], subject: str) -> list[list[object]] | None:
+    kept = [[fact.name, fact.value, fact.unit] for fact in facts if fact.subject in ("", subject)]
+    return kept if kept and len(msgspec.json.encode(kept)) <= _KEPT_FACTS_BYTES else None
+
+
+def _worth_keeping(before: ItemMemory | None, after: ItemMemory) -> bool:
+    """Whether the next report would judge differently without *after*: more than the time of the sample is in it."""
+    return bool(after.get("runs")) or _lasting(before or {}) != _lasting(after)
+
+
+def _lasting(memory: Mapping[str, object]) -> dict[str, object]:
+    """The parts of a memory that say something; the boot id does so only beside others."""
+    parts = {name: held for name, held in memory.items() if held and name not in ("at", "boot")}
+    return parts | {"boot": memory["boot"]} if parts else {}

@@ -1,0 +1,54 @@
+"""Hand a node its plan: reading it marks the re-checks in it as picked up."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from checks.domain.errors import CountersignError
+from checks.models import Node, Token
+from checks.selectors.plans import Plan, Recheck, plan_etag, plan_of
+from checks.selectors.rules import ruleset_for
+from checks.services.rechecks import pick_up
+
+
+class NodeRetired(CountersignError):
+    """The node was taken out; its agent should be removed."""
+
+    code = "node_retired"
+    status = 403
+
+
+def require_active(hostname: str, *, retired: bool, cluster_closed: bool) -> None:
+    """Raise ``NodeRetired`` when the node or its cluster takes no part any more."""
+    if retired or cluster_closed:
+        raise NodeRetired(f"{hostname} was retired from its cluster; remove the agent, or enrol it again.")
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedPlan:
+    """A plan with the entity tag that names it."""
+
+    plan: Plan
+    etag: str
+
+
+def plan_for_agent(*, token: Token, now: datetime) -> TaggedPlan:
+    """The plan of the agent that holds *token*.
+
+    Raises:
+        NodeRetired: its node or cluster takes no part any more.
+    """
+    node = _node_of(token)
+    cluster = node.cluster
+    require_active(node.hostname, retired=node.retired_at is not None, cluster_closed=cluster.closed_at is not None)
+    rechecks = tuple(Recheck(request.pk, tuple(request.items)) for request in pick_up(node=node, now=now))
+    ruleset, interval_s, poll_after_s = ruleset_for(cluster, node), cluster.interval_s, cluster.poll_after_s
+    return TaggedPlan(
+        plan_of(ruleset, interval_s=interval_s, poll_after_s=poll_after_s, rechecks=rechecks),
+        plan_etag(ruleset, interval_s=interval_s, poll_after_s=poll_after_s, rechecks=rechecks),
+    )
+
+
+def _node_of(token: Token) -> Node:
+    if token.node is None:
+        raise CountersignError("This token belongs to no node; use the agent's own.", code="not_an_agent", status=403)
+    return token.node

@@ -1,0 +1,66 @@
+"""Judge nodes again when the rules changed: one node's lock at a time, from stored values, without a report."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F
+
+from checks.domain.verdicts import Verdict
+from checks.models import Cluster, Node
+from checks.selectors.rules import rules_in_force
+from checks.services.judging import judge_again
+from checks.services.node_rows import flip_between
+from checks.services.node_store import Judged, LockedNode, OutboxRow, load_for_rejudge, lock_node, write_judged
+from checks.services.summary import summarise
+
+
+def rejudge_cluster(*, cluster: Cluster, now: datetime) -> int:
+    """Judge every node of *cluster* by the rules in force; returns how many. A node of its own transaction each."""
+    nodes = Node.objects.filter(cluster=cluster, retired_at=None).order_by("pk").values_list("pk", flat=True)
+    return sum(rejudge_node(node_id=node_id, now=now) for node_id in list(nodes))
+
+
+def rejudge_outdated(*, now: datetime) -> int:
+    """Judge the nodes that were left under old rules, by a process that died halfway; returns how many."""
+    nodes = Node.objects.filter(retired_at=None, cluster__closed_at=None).annotate(under=F("readiness__judged_under"))
+    left = [node.pk for node in nodes.select_related("cluster").iterator() if node.under != _in_force(node)]
+    return sum(rejudge_node(node_id=node_id, now=now) for node_id in left)
+
+
+@transaction.atomic
+def rejudge_node(*, node_id: UUID, now: datetime, cause: str = "rejudge") -> bool:
+    """Judge one node again under its lock; False when it is gone.
+
+    Repeats step two only: memory, times of measurement and counts stay, verdicts settle at once. What the new rules need
+    and step one did not keep is *unknown: not measured under this version*.
+    """
+    node = lock_node(node_id)
+    if node is None:
+        return False
+    _judge(node, cause, now)
+    return True
+
+
+def _judge(node: LockedNode, cause: str, now: datetime) -> None:
+    known = load_for_rejudge(node)
+    ruleset = rules_in_force(known.judged_under, cluster_id=node.cluster_id, profile=node.profile)
+    rows = {row.key: row for row in known.states}
+    after, gone = judge_again(rows, ruleset, retired=node.retired_subjects, now=now)
+    changed = {key: row for key, row in after.items() if rows.get(key) is not row}
+    found = (flip_between(rows[key], row, cause=cause) for key, row in changed.items() if key in rows)
+    flips = [flip for flip in found if flip is not None]
+    fails = any(flip.raw == Verdict.FAIL != flip.raw_before for flip in flips)
+    write_judged(
+        node_id=node.node_id,
+        cluster_id=node.cluster_id,
+        judged=Judged(list(changed.values()), flips, gone),
+        readiness=summarise(after.values(), ruleset, before=known.readiness),
+        outbox=[OutboxRow("checks.watch_breakers", [])] if fails else [],
+        now=now,
+    )
+
+
+def _in_force(node: Node) -> str | None:
+    under: str | None = node.cluster.judged_under.get(node.profile or node.cluster.profile)
+    return under

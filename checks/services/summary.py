@@ -1,0 +1,112 @@
+"""One node's rows, rolled up: the counts, limits and digests that every answer about the node is derived from.
+
+Nothing is decided here. Freshness is left to the reader's clock, waivers to the reader's transaction.
+"""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import Any, Final
+
+from msgspec import structs
+
+from checks.domain.canonical import Tag, digest
+from checks.domain.profiles import Ruleset
+from checks.domain.verdicts import RANK, Cadence, Layer, Severity, Verdict
+from checks.services.node_rows import ReadinessRow, StateRow
+
+HEALTH_CADENCES: Final = frozenset({Cadence.TICK, Cadence.DAILY})
+ALL_LAYERS: Final = frozenset(Layer)
+_ZERO: Final[dict[str, Any]] = {
+    "expected": 0, "pass": 0, "warn": 0, "fail": 0, "unknown": 0, "na": 0, "shadow": 0,
+    "health_bad": 0, "start_bad": 0, "worst": "", "until": None,
+}  # fmt: skip
+
+
+def summarise(
+    rows: Collection[StateRow],
+    ruleset: Ruleset,
+    *,
+    before: ReadinessRow | None,
+    changed: Collection[str] = ALL_LAYERS,
+) -> ReadinessRow:
+    """The summary of all of a node's *rows*, judged by *ruleset*.
+
+    Stamps and what the last report said stay as they were *before*; the digests of layers that are not among the
+    *changed* ones stay too.
+    """
+    summary = structs.replace(before) if before is not None else ReadinessRow()
+    summary.judged_under = ruleset.judged_under
+    summary.layers = _count_layers(rows)
+    summary.health_bad = sum(layer["health_bad"] for layer in summary.layers.values())
+    summary.start_bad = sum(layer["start_bad"] for layer in summary.layers.values())
+    summary.start_until = min((end for row in rows if (end := _end(row)) is not None), default=None)
+    summary.health_failed = sum(row.blocks == 2 and row.raw == Verdict.FAIL for row in rows)
+    _count_health(summary, rows)
+    kept = {layer: held for layer, held in summary.digests.items() if layer not in changed}
+    summary.digests = kept | {layer: layer_digest(layer, rows, ruleset) for layer in changed if layer not in kept}
+    return summary
+
+
+def _count_health(summary: ReadinessRow, rows: Iterable[StateRow]) -> None:
+    """Rows that the question *health* is about: blockers that apply, node-held, of tick and daily cadence."""
+    asked = [row for row in rows if row.cadence in HEALTH_CADENCES and _matters(row)]
+    summary.tick_expected = sum(row.cadence == Cadence.TICK for row in asked)
+    summary.daily_expected = len(asked) - summary.tick_expected
+    summary.health_pass_physical = sum(row.raw == Verdict.PASS and row.layer == Layer.PHYSICAL for row in asked)
+    summary.health_pass_system = sum(row.raw == Verdict.PASS and row.layer == Layer.SYSTEM for row in asked)
+
+
+def _count_layers(rows: Iterable[StateRow]) -> dict[str, dict[str, Any]]:
+    """Counts a layer; rows in shadow are counted apart, because they mean nothing to a gate."""
+    layers = {layer.value: dict(_ZERO) for layer in Layer}
+    for row in rows:
+        counts = layers[row.layer]
+        if row.shadow:
+            counts["shadow"] += 1
+            continue
+        counts[row.raw] += 1
+        counts["expected"] += row.raw != "na"
+        counts["health_bad"] += row.blocks == 2
+        counts["start_bad"] += row.blocks >= 1
+        if not counts["worst"] or RANK[row.raw] < RANK[counts["worst"]]:  # type: ignore[index]
+            counts["worst"] = row.raw
+        end = _end(row)
+        if end is not None and (counts["until"] is None or end < counts["until"]):
+            counts["until"] = end
+    return layers
+
+
+def _end(row: StateRow) -> datetime | None:
+    """When evidence ends that a start needs and that does not renew itself."""
+    return row.valid_until if row.valid_until is not None and _matters(row) else None
+
+
+def _matters(row: StateRow) -> bool:
+    return row.severity == Severity.BLOCKER and not row.shadow and row.raw != "na"
+
+
+def layer_digest(layer: str, rows: Iterable[StateRow], ruleset: Ruleset) -> str:
+    """The node's hash of one layer: what a signature on that layer covers of this node.
+
+    A leaf is what was settled about a blocker, never what was measured last; start items and shadow have none.
+    """
+    leaves = sorted((row for row in rows if row.layer == layer and _is_leaf(row)), key=lambda row: row.key)
+    if not leaves:
+        return digest(Tag.EMPTY, layer)
+    return digest(Tag.NODE, {"layer": layer, "leaves": [_leaf(row, ruleset) for row in leaves]})
+
+
+def _is_leaf(row: StateRow) -> bool:
+    return row.severity == Severity.BLOCKER and not row.shadow and row.cadence != Cadence.START
+
+
+def _leaf(row: StateRow, ruleset: Ruleset) -> str:
+    item = ruleset.items.get(row.item)
+    criteria = [criterion.as_json() for criterion in item.criteria] if item is not None else []
+    return digest(
+        Tag.LEAF,
+        {
+            "item": row.item, "version": row.item_version, "subject": row.subject, "criteria": criteria,
+            "settled": row.settled, "identity": row.identity, "epoch": row.epoch,
+        },
+    )  # fmt: skip
