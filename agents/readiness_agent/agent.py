@@ -49,7 +49,8 @@ class Agent:
 def measure(probes: Sequence[Probe], config: Config, started: Moment, register: StuckRegister) -> Measured:
     """Run *probes* live and remember in *register* what had to be abandoned."""
     free, blocked = split(register, [IDENTITY, *probes])
-    outcomes = run_probes(free, LiveSource, config.probe_context())
+    context = config.probe_context()._replace(memory_dir=register.directory)
+    outcomes = run_probes(free, LiveSource, context)
     register.remember(outcomes)
     return Measured(in_order(probes, blocked + outcomes), started, now())
 

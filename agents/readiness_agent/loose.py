@@ -15,7 +15,9 @@ import time
 from typing import Any, Dict, List, Optional
 
 from readiness_agent.errors import usage_error
+from readiness_agent.facts import MISSING, CouldNotMeasure
 from readiness_agent.node import BOOT_ID, Moment
+from readiness_agent.parsers.sysctl import DIRECTORIES as SYSCTL_DIRECTORIES
 from readiness_agent.recording import command_key
 from readiness_agent.replaying import Capture, Snapshot, not_captured
 from readiness_agent.source import JOB_LIMITS, ProbeContext
@@ -85,10 +87,17 @@ class LooseSnapshot:
             return self._calls[key]
         if kind == "exists" and (key in self._files or self._names_in(key)):
             return True
+        if kind == "listdir" and self._was_absent(key):
+            raise CouldNotMeasure(MISSING, f"{key}: not there")
         found = self._names_in(key) if kind == "listdir" else self._matches(key) if kind == "glob" else []
         if not found:
             raise not_captured(json.loads(key)[0] if kind == "run" else key)
         return found
+
+    def _was_absent(self, directory: str) -> bool:
+        """Whoever saved one directory of kernel settings saved all that there were."""
+        saved = [one for one in SYSCTL_DIRECTORIES if self._names_in(one)]
+        return directory in SYSCTL_DIRECTORIES and bool(saved) and directory not in saved
 
     def _names_in(self, directory: str) -> List[str]:
         prefix = directory.rstrip("/") + "/"

@@ -10,6 +10,7 @@ import errno
 import os
 import stat as stat_bits
 import time
+from io import FileIO
 from typing import Callable, Dict, List, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
 
 from readiness_agent.facts import DENIED, ERROR, MISSING, UNREADABLE, CouldNotMeasure, ProbeResult
@@ -18,6 +19,8 @@ Json = Union[None, bool, int, float, str, List["Json"], Dict[str, "Json"]]
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
 """No file a probe reads is longer; what is longer is read up to here."""
+
+PIECE_BYTES = 64 * 1024
 
 COMMAND_DEADLINE = 8.0
 """Seconds a command may take unless its probe says otherwise; the whole tick has 20."""
@@ -103,6 +106,8 @@ class ProbeContext(NamedTuple):
     job_user: Optional[str] = None
     checkpoint_dir: Optional[str] = None
     allow_disruptive: bool = False
+    memory_dir: Optional[str] = None
+    """Directory in which a probe may keep what it saw on an earlier tick; None: nothing is remembered."""
 
 
 class Probe(NamedTuple):
@@ -133,6 +138,18 @@ def from_os_error(error: OSError, what: str) -> CouldNotMeasure:
     return CouldNotMeasure(ERROR, f"{what}: {reason}")
 
 
+def _read_in_pieces(file: FileIO) -> bytes:
+    """Up to ``MAX_FILE_BYTES``. Files below ``/proc/sys`` refuse one large read for want of memory."""
+    pieces, left = [], MAX_FILE_BYTES
+    while left > 0:
+        piece = file.read(min(PIECE_BYTES, left))
+        if not piece:
+            break
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
+
+
 class LiveSource:
     """This machine, now.
 
@@ -151,8 +168,8 @@ class LiveSource:
 
     def read(self, path: str) -> str:
         try:
-            with open(path, "rb") as file:
-                return file.read(MAX_FILE_BYTES).decode("utf-8", "replace")
+            with open(path, "rb", buffering=0) as file:
+                return _read_in_pieces(file).decode("utf-8", "replace")
         except OSError as error:
             raise from_os_error(error, path) from error
 

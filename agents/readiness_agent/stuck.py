@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence
 
 from readiness_agent.facts import EVERY_SUBJECT, HUNG, ProbeResult, Problem
@@ -17,11 +18,16 @@ class StuckRegister:
     def __init__(self, path: str, boot_id: str) -> None:
         self._path = path
         self._boot_id = boot_id
-        stored = read_json(path)
+        self._stored = stored = read_json(path)
         entries = stored.get("probes", {}) if stored.get("boot_id") == boot_id else {}
         self._probes: Dict[str, List[Stuck]] = {
             name: [one for one in (Stuck(*pair) for pair in pairs) if is_alive(one)] for name, pairs in entries.items()
         }
+
+    @property
+    def directory(self) -> str:
+        """The agent's state directory."""
+        return os.path.dirname(self._path)
 
     def still_stuck(self, probe: Probe) -> Optional[Outcome]:
         """The outcome to report instead of starting *probe* again, while one of its processes is still stuck."""
@@ -34,12 +40,17 @@ class StuckRegister:
         return Outcome(probe, ProbeResult((), problems, ()), 0.0, (), ())
 
     def remember(self, outcomes: Iterable[Outcome]) -> None:
-        """Add what this tick abandoned, and save."""
+        """Add what this tick abandoned, and save. Where nothing can be saved, the next tick waits for it once more."""
         for outcome in outcomes:
             if outcome.stuck:
                 self._probes.setdefault(outcome.probe.name, []).extend(outcome.stuck)
         alive = {name: [list(one) for one in some] for name, some in self._probes.items() if some}
-        write_json(self._path, {"boot_id": self._boot_id, "probes": alive})
+        if alive == self._stored.get("probes", {}):
+            return
+        try:
+            write_json(self._path, {"boot_id": self._boot_id, "probes": alive})
+        except OSError:
+            pass  # a read-only state directory must not cost the report
 
 
 class Split(NamedTuple):

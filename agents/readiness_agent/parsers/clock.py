@@ -29,17 +29,21 @@ class ClockState(NamedTuple):
 
 
 def parse_adjtimex(text: str) -> ClockState:
-    """The answer of adjtimex(2) as JSON: its result ``ret``, ``status`` and ``offset``.
+    """The answer of adjtimex(2) as JSON; see :func:`clock_of_adjtimex`."""
+    try:
+        return clock_of_adjtimex(json.loads(text))
+    except ValueError as error:
+        raise Unreadable("the answer of adjtimex is no JSON") from error
+
+
+def clock_of_adjtimex(answer: object) -> ClockState:
+    """The answer of adjtimex(2): its result ``ret``, ``status`` and ``offset``.
 
     The kernel knows an offset only while its own phase loop is in use (timesyncd, ntpd; not chrony).
 
     Raises:
         Unreadable: it is no such answer.
     """
-    try:
-        answer = json.loads(text)
-    except ValueError as error:
-        raise Unreadable("the answer of adjtimex is no JSON") from error
     fields = answer if isinstance(answer, dict) else {}
     result, status, offset = (fields.get(name) for name in ("ret", "status", "offset"))
     if type(result) is not int or type(status) is not int or not 0 <= result <= TIME_ERROR:

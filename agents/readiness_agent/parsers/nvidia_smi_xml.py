@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _COMPUTE_MODES = ("Default", "Exclusive_Thread", "Exclusive_Process", "Prohibited")
 _FABRIC_STATES = ("Not Started", "In Progress", "Completed")
-_NO_RECOVERY = ("None", "N/A")
+_NO_RECOVERY = ("", "None", "N/A", "[N/A]", "Unknown Error")
 _BEGIN = re.compile(r"<\?xml|<!DOCTYPE|<nvidia_smi_log")
 _END = "</nvidia_smi_log>"
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -91,7 +91,9 @@ class SmiGpu(NamedTuple):
     part_number: Optional[str]
     processes: Optional[Tuple[SmiProcess, ...]]
     lost: Optional[str]
-    """The words that say that this GPU is lost or must be reset."""
+    """The cell that says that this GPU cannot be read any more; its other cells prove nothing."""
+    recovery: Optional[str]
+    """The recovery that the driver asks for; its other cells say why."""
 
 
 class SmiLog(NamedTuple):
@@ -198,6 +200,7 @@ def _gpu(gpu: Element) -> SmiGpu:
         part_number=identifier(gpu.findtext("board_part_number")) or identifier(gpu.findtext("gpu_part_number")),
         processes=_processes(gpu.find("processes")),
         lost=_lost(gpu),
+        recovery=_recovery(gpu),
     )
 
 
@@ -263,18 +266,15 @@ def _processes(block: Optional[Element]) -> Optional[Tuple[SmiProcess, ...]]:
 
 
 def _lost(gpu: Element) -> Optional[str]:
-    """The words that say so: in any cell, in the reset status, or as a recovery that the driver asks for."""
     for cell in gpu.iter():
         if cell.tag != "process_name" and cell.text and LOST_WORDS.search(cell.text):
             return f"{cell.tag}: {cell.text.strip()}"
+    return None
+
+
+def _recovery(gpu: Element) -> Optional[str]:
+    """What the driver asks for: a reset (535 to 570), or the recovery action that took its place."""
     if state(gpu.findtext("gpu_reset_status/reset_required")):
         return "reset required"
-    action = _recovery_action(gpu.findtext("gpu_recovery_action"))
-    return f"recovery action: {action}" if action else None
-
-
-def _recovery_action(cell: Optional[str]) -> Optional[str]:
-    """The recovery that the driver asks for; None when it asks for none, or does not say."""
-    action = (cell or "").strip()
-    known = re.fullmatch(r"[A-Z][A-Za-z0-9 ]{0,40}", action) and "deprecated" not in action
-    return action if known and action not in _NO_RECOVERY and action != "Unknown Error" else None
+    action = (gpu.findtext("gpu_recovery_action") or "").strip()
+    return None if action in _NO_RECOVERY or "deprecated" in action else f"recovery action: {action}"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from readiness_agent.facts import DENIED, NOT_CAPTURED, CouldNotMeasure, ProbeResult
 from readiness_agent.probes.kernel import KERNEL
 from readiness_agent.source import ProbeContext
-from tests.agents.parsers.inputs import SHARED, shared
-from tests.agents.probes.fake_source import FakeSource, files_below, problems, values
+from tests.agents.parsers.inputs import shared
+from tests.agents.probes.fake_source import FakeSource, problems, values
 
 LIVE = {
     "/proc/sys/vm/swappiness": "1\n",
@@ -79,22 +77,6 @@ def test_a_capture_that_holds_only_the_output_of_sysctl_gives_the_live_values() 
         "sysctl-netdev-backlog": 1000, "sysctl-file-max": 26396503,
     }  # fmt: skip
     assert "swap_devices" not in values(result, "sysctl-swappiness")
-
-
-def test_the_h200_node_sets_none_of_our_keys_and_has_no_swap() -> None:
-    if not SHARED.exists():
-        pytest.skip("../shared is not here")
-    source = FakeSource(
-        files_below(SHARED / "captures/h200x2-burn/files"),
-        {"sysctl -a": shared("captures/h200x2-burn/commands/sysctl-a")},
-    )
-
-    result = KERNEL.run(source, ProbeContext())
-
-    assert values(result, "sysctl-swappiness") == {"live": 60, "configured_state": "unset", "swap_devices": 0}
-    assert values(result, "sysctl-netdev-backlog") == {
-        "live": 1000, "configured_state": "unset", "softnet_dropped": 0,
-    }  # fmt: skip
 
 
 def test_without_a_live_value_the_item_is_a_problem() -> None:

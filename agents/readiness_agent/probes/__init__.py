@@ -1,0 +1,19 @@
+"""What to read and which parser reads it, one module a subject. A probe measures; it holds no threshold."""
+
+from __future__ import annotations
+
+from typing import Tuple
+
+from readiness_agent.probes.checkpoint import CHECKPOINT
+from readiness_agent.probes.clock import CLOCK
+from readiness_agent.probes.cpufreq import CPUFREQ
+from readiness_agent.probes.gpu import GPU
+from readiness_agent.probes.kernel import KERNEL
+from readiness_agent.probes.limits import LIMITS
+from readiness_agent.probes.memory import MEMORY
+from readiness_agent.probes.numa import NUMA
+from readiness_agent.probes.storage import STORAGE
+from readiness_agent.source import Probe
+
+PROBES: Tuple[Probe, ...] = (GPU, KERNEL, LIMITS, NUMA, CPUFREQ, CLOCK, MEMORY, STORAGE, CHECKPOINT)
+"""All probes; the slowest first, because a few of them run at once."""

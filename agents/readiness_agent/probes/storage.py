@@ -1,0 +1,153 @@
+"""Tasks that wait for a device without end, and mounts of other machines that do not answer."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+
+from readiness_agent.facts import ERROR, HUNG, CouldNotMeasure, Findings, ProbeResult, Unreadable
+from readiness_agent.parsers.mountinfo import parse_mountinfo
+from readiness_agent.parsers.process import parse_switches, parse_task_stat
+from readiness_agent.source import Json, Probe, ProbeContext, Source
+
+ITEM = "hung-io"
+STUCK_AFTER = 60.0
+"""Seconds in state D; the item's definition, not a threshold of ours."""
+MOUNT_DEADLINE = 2.0
+"""Seconds a mount has to answer; likewise."""
+MOST_SLOW = 3
+"""Mounts that may use up their time before the probe stops asking."""
+MOUNTINFO = "/proc/self/mountinfo"
+
+REMOTE = (
+    "9p afs beegfs ceph cifs daos dfuse fhgfs gcsfuse glusterfs goofys gpfs juicefs lustre moosefs mountpoint-s3 nfs "
+    "nfs4 orangefs panfs pvfs2 quobyte s3fs smb3 virtiofs wekafs"
+)
+"""File systems that live on other machines; any ``fuse.*`` may, too."""
+_LOCAL_FUSE = ("fuse.lxcfs", "fuse.gvfsd-fuse", "fuse.portal", "fuse.snapfuse", "fuse.squashfuse")
+
+MEMORY_FILE = "blocked-tasks.json"
+
+
+class Blocked(NamedTuple):
+    """A task in state D."""
+
+    name: str
+    switches: int
+    """Context switches so far: unchanged since an earlier look means that it has waited since then."""
+
+
+Memory = Dict[str, Tuple[float, int]]
+"""``pid:start time`` to since when (seconds after boot) it was seen waiting, and its context switches then."""
+
+
+def measure(source: Source, context: ProbeContext) -> ProbeResult:
+    """Both halves, each with a problem of its own."""
+    findings = Findings(source.now_boottime())
+    with findings.attempt(ITEM, subject=""):
+        tasks = _blocked(source, context)
+        findings.fact(ITEM, "stuck_tasks", sum(1 for task in tasks if task["seconds"] > STUCK_AFTER), "count")
+        if tasks:
+            findings.evidence(json.dumps(tasks), ITEM)
+    with findings.attempt(ITEM, subject=""):
+        findings.fact(ITEM, "slow_mounts", _slow_mounts(source), "count")
+    return findings.result()
+
+
+def _blocked(source: Source, context: ProbeContext) -> List[Dict[str, Any]]:
+    """Tasks in state D, and for how many seconds we know that they wait."""
+    answer = source.call("blocked tasks", lambda: _look(context.memory_dir, source))
+    if not isinstance(answer, list) or not all(isinstance(one, dict) and "seconds" in one for one in answer):
+        raise Unreadable("the saved list of blocked tasks is no such list")
+    return [one for one in answer if isinstance(one, dict)]
+
+
+def _look(directory: Optional[str], source: Source) -> Json:
+    waiting = waiting_tasks()
+    if waiting and directory is None:
+        raise CouldNotMeasure(ERROR, "tasks wait in state D, and there is no state directory to remember since when")
+    boot_id = source.read("/proc/sys/kernel/random/boot_id").strip()
+    return look_at_blocked(directory, boot_id, source.now_boottime(), waiting) if directory else []
+
+
+def waiting_tasks() -> Dict[str, Blocked]:
+    """All processes of this machine in state D; one that ends meanwhile is passed over."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            task = parse_task_stat(_text(f"/proc/{pid}/stat"))
+            if task.state == "D":
+                switches = parse_switches(_text(f"/proc/{pid}/status"))
+                found[f"{task.pid}:{task.started}"] = Blocked(task.name, switches)
+        except (OSError, Unreadable):
+            continue
+    return found
+
+
+def look_at_blocked(directory: str, boot_id: str, now: float, waiting: Mapping[str, Blocked]) -> Json:
+    """Compare *waiting* with what an earlier tick of the same boot left in *directory*, and leave this look there."""
+    path = os.path.join(directory, MEMORY_FILE)
+    if not waiting and not os.path.exists(path):
+        return []
+    memory = update_blocked(_load(path, boot_id), waiting, now)
+    temporary = f"{path}.{os.getpid()}"
+    with open(temporary, "w", encoding="utf-8") as file:
+        json.dump({"boot_id": boot_id, "tasks": memory}, file)
+    os.replace(temporary, path)
+    return [
+        {"pid": int(key.partition(":")[0]), "name": waiting[key].name, "seconds": round(now - since, 1)}
+        for key, (since, _) in memory.items()
+    ]
+
+
+def update_blocked(before: Mapping[str, Tuple[float, int]], waiting: Mapping[str, Blocked], now: float) -> Memory:
+    """Since when each task waits: since it was first seen with the same number of context switches."""
+    return {
+        key: before[key] if key in before and before[key][1] == task.switches else (now, task.switches)
+        for key, task in waiting.items()
+    }
+
+
+def _load(path: str, boot_id: str) -> Memory:
+    """What an earlier look left; nothing when there is none, it is damaged, or the machine was booted since."""
+    try:
+        stored = json.loads(_text(path))
+        if stored["boot_id"] != boot_id:
+            return {}
+        return {str(key): (float(since), int(switches)) for key, (since, switches) in stored["tasks"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _slow_mounts(source: Source) -> int:
+    """Mounts of other machines that do not answer in time, or with an error; each is asked in a process of its own."""
+    slow = 0
+    for point in _remote_points(source):
+        try:
+            answered = source.run(("stat", "-f", point), MOUNT_DEADLINE).exit_code == 0
+        except CouldNotMeasure as error:
+            if error.kind != HUNG:
+                raise
+            answered = False
+        slow += not answered
+        if slow == MOST_SLOW:
+            break
+    return slow
+
+
+def _remote_points(source: Source) -> List[str]:
+    mounts = parse_mountinfo(source.read(MOUNTINFO))
+    return sorted({mount.point for mount in mounts if _is_remote(mount.fstype)})
+
+
+def _is_remote(fstype: str) -> bool:
+    return fstype in REMOTE.split() or (fstype.startswith("fuse.") and fstype not in _LOCAL_FUSE)
+
+
+def _text(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+STORAGE = Probe("storage", (ITEM,), "tick", measure)
