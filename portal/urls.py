@@ -6,10 +6,12 @@ The API owns its whole paths: ``/api/v1/…``, ``/gate/…``, ``/agent/…``, ``
 from django.contrib import admin
 from django.urls import include, path
 
+from portal.accounts.views import choose_language
+
 urlpatterns = [
     path("", include("checks.api.urls")),
+    path("accounts/language/", choose_language, name="choose_language"),
     path("accounts/", include("allauth.urls")),
-    path("i18n/", include("django.conf.urls.i18n")),
     path("admin/", admin.site.urls),
     path("", include("portal.ui.urls")),
 ]

@@ -1,0 +1,102 @@
+"""What the page of one cluster shows: the matrix of items and nodes, and the nodes with something to say."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import CharField, F, Func, Min, QuerySet, Value
+from django.db.models.functions import Coalesce, NullIf
+
+from checks.domain.verdicts import ROLL_UP_ORDER, Verdict
+from checks.models import Cluster, Node, ScopeState
+from checks.selectors.pages_verdicts import live_nodes, node_states
+
+# Beyond this a matrix of single nodes is neither readable nor small: it is counted by switch instead.
+MAX_COLUMNS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """One item over all columns: which columns show which verdict, and how many nodes that is in each."""
+
+    item: str
+    # verdict -> column key -> nodes of that column with it
+    nodes: Mapping[Verdict, Mapping[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterNode:
+    """One node as a column or a line."""
+
+    id: UUID
+    hostname: str
+    switch: str
+    rack: str
+
+    place: str
+
+
+def nodes_of(cluster: Cluster, *, place: str = "") -> tuple[ClusterNode, ...]:
+    """The nodes by place, then name; only those of *place* where one is given."""
+    fields = ("id", "hostname", "switch", "rack", "place")
+    return tuple(ClusterNode(*row) for row in _at(cluster, place).order_by("place", "hostname").values_list(*fields))
+
+
+def node_matrix(cluster: Cluster, *, place: str = "", now: datetime) -> tuple[MatrixRow, ...]:
+    """Worst verdict of each (item, node), keyed by hostname."""
+    return tuple(_rows(_counted(_at(cluster, place), "hostname", now=now)))
+
+
+def place_matrix(cluster: Cluster, *, now: datetime) -> tuple[MatrixRow, ...]:
+    """Worst verdict of each (item, node), counted by place: the answer grows with the places, not the nodes."""
+    return tuple(_rows(_counted(_at(cluster, ""), "place", now=now)))
+
+
+def fold_by_place(rows: tuple[MatrixRow, ...], nodes: tuple[ClusterNode, ...]) -> tuple[MatrixRow, ...]:
+    """A matrix of single nodes, counted by their places."""
+    places = {node.hostname: node.place for node in nodes}
+    return tuple(
+        MatrixRow(row.item, {verdict: _folded(held, places) for verdict, held in row.nodes.items()}) for row in rows
+    )
+
+
+def shared_states(cluster: Cluster) -> tuple[ScopeState, ...]:
+    """Items of cluster scope, judged once for all nodes."""
+    return tuple(ScopeState.objects.filter(cluster=cluster, scope="cluster").order_by("layer", "item"))
+
+
+def _folded(held: Mapping[str, int], places: Mapping[str, str]) -> dict[str, int]:
+    return dict(Counter(places[hostname] for hostname in held if hostname in places))
+
+
+def _at(cluster: Cluster, place: str) -> QuerySet[Node]:
+    """The nodes with ``place``: their switch, else their rack, else names alike but for the last two digits."""
+    numbered = Value(r"(\d{1,2})?(\..*)?$")
+    alike = Func(F("hostname"), numbered, Value("*"), function="regexp_replace", output_field=CharField())
+    nodes = live_nodes(cluster).annotate(place=Coalesce(NullIf("switch", Value("")), NullIf("rack", Value("")), alike))
+    return nodes.filter(place=place) if place else nodes
+
+
+def _counted(nodes: QuerySet[Node], column: str, *, now: datetime) -> list[tuple[str, int, str, int]]:
+    """(item, rank, column, nodes): a node counts once an item, with its worst subject."""
+    worst = node_states(nodes.values("id"), now=now).values("item", "node_id").annotate(worst=Min("rank")).order_by()
+    rows, row_values = worst.query.sql_with_params()
+    keys, key_values = nodes.order_by().values("id", column).query.sql_with_params()
+    statement = f"""
+        SELECT s.item, s.worst, n.{column}, count(*)
+        FROM ({rows}) s JOIN ({keys}) n ON n.id = s.node_id
+        GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+    """  # noqa: S608  (column is one of two names above; the inner statements carry their values)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, (*row_values, *key_values))
+        return cursor.fetchall()
+
+
+def _rows(counted: list[tuple[str, int, str, int]]) -> Iterator[MatrixRow]:
+    found: dict[str, dict[Verdict, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
+    for item, rank, column, nodes in counted:
+        found[item][ROLL_UP_ORDER[rank]][column] = nodes
+    yield from (MatrixRow(item, nodes) for item, nodes in found.items())

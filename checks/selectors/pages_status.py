@@ -1,0 +1,21 @@
+"""What stands at the foot of every page, and open circuit breakers."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from checks.models import BreakerTrip, CatalogVersion, Cluster
+from checks.selectors.status import State, heartbeat_signs
+
+
+def foot_of(*, now: datetime) -> dict[str, Any]:
+    """The catalogue's version and the parts that show no sign of life: two statements."""
+    version = CatalogVersion.objects.filter(in_force=True).values_list("version", flat=True).first()
+    silent = [sign.name for sign in heartbeat_signs(now=now) if sign.state is State.RED]
+    return {"catalog_version": version, "silent": silent}
+
+
+def open_trips(clusters: Collection[Cluster]) -> tuple[BreakerTrip, ...]:
+    """Circuit breakers that are open in *clusters*, newest first."""
+    trips = BreakerTrip.objects.filter(cluster__in=clusters, ended_at=None)
+    return tuple(trips.select_related("cluster").order_by("-tripped_at"))

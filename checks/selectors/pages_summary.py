@@ -1,0 +1,58 @@
+"""When a cluster's nodes were last heard."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Max, Min, Q
+
+from checks.domain.verdicts import Verdict
+from checks.models import Cluster, Node
+from checks.selectors.pages_verdicts import node_states
+from checks.selectors.rules import profile_of
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Nodes of one cluster by their last report."""
+
+    nodes: int = 0
+    never: int = 0
+    newest: datetime | None = None
+    oldest: datetime | None = None
+
+
+def reports_by_cluster(clusters: Collection[Cluster]) -> dict[int, Reports]:
+    """For each cluster's nodes that are not retired: one statement."""
+    heard = (
+        Node.objects.filter(cluster__in=clusters, retired_at=None)
+        .values_list("cluster_id")
+        .annotate(
+            Count("id"),
+            Count("id", filter=Q(readiness__last_report_at=None)),
+            Max("readiness__last_report_at"),
+            Min("readiness__last_report_at"),
+        )
+    )
+    return {cluster_id: Reports(*rest) for cluster_id, *rest in heard}
+
+
+def reports_of(cluster: Cluster) -> Reports:
+    """The same for one cluster."""
+    return reports_by_cluster([cluster]).get(cluster.pk, Reports())
+
+
+def failing_hosts(clusters: Collection[Cluster], *, now: datetime) -> dict[int, frozenset[str]]:
+    """Nodes with a fresh failure of what health asks for, by cluster; the other nodes that are not ready cannot tell.
+
+    One statement, over the few rows that block. A node judged by other rules than those in force tells nothing.
+    """
+    by_id = {cluster.pk: cluster for cluster in clusters}
+    nodes = Node.objects.filter(cluster__in=by_id, retired_at=None)
+    rows = node_states(nodes, now=now).filter(blocks=2, shown=Verdict.FAIL.value).select_related("node__readiness")
+    found: dict[int, set[str]] = {cluster_id: set() for cluster_id in by_id}
+    for row in rows.order_by("node_id").distinct("node_id"):
+        cluster = by_id[row.node.cluster_id]
+        if row.node.readiness.judged_under == cluster.judged_under.get(profile_of(cluster, row.node)):
+            found[cluster.pk].add(row.node.hostname)
+    return {cluster_id: frozenset(hosts) for cluster_id, hosts in found.items()}

@@ -1,0 +1,199 @@
+"""A row's value held against its criteria, in words: what was measured, what is needed, where the threshold is from."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from checks.domain.items import COMPARISONS, Criterion, Item, Operator
+from checks.domain.operators import outcome
+from checks.domain.outcomes import Sample
+from checks.domain.profiles import Profile
+from checks.domain.units import Unit
+from checks.domain.verdicts import Verdict
+from portal.ui import figures, times
+
+# What makes two criteria the same one, before and after thresholds were put in.
+_Same = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionLine:
+    """One criterion as a page shows it; *missed* is the verdict that missing it gives, empty where it is met."""
+
+    fact: str
+    value: str
+    needs: str
+    note: str
+    origin: str
+    missed: str
+    mandatory: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """One item as the catalogue has it, and as it is in force for one kind of node in one cluster."""
+
+    stated: Item
+    item: Item
+    profile: Profile
+    overrides: Mapping[str, Any]
+    catalogue_version: str
+
+    def lines(self, value: Mapping[str, Any]) -> list[CriterionLine]:
+        """Every criterion in force against *value*, the milder ones last."""
+        stated = {_same(criterion): criterion for criterion in self.stated.all_criteria}
+        return [
+            CriterionLine(
+                fact=criterion.fact,
+                value=measured(self.item, criterion, value),
+                needs=needs(self.item, criterion, value),
+                note=_note(criterion, mild=criterion in self.item.warn_criteria),
+                origin=self.origin(stated[_same(criterion)]),
+                missed=self._missed(criterion, value),
+                mandatory=criterion in self.item.criteria,
+            )
+            for criterion in self.item.all_criteria
+        ]
+
+    def needed(self, value: Mapping[str, Any]) -> str:
+        """What the criterion that a table has room for asks: the first one missed, else the first there is."""
+        criterion = self._telling(value)
+        return needs(self.item, criterion, value) if criterion else ""
+
+    def measured(self, values: Sequence[Mapping[str, Any]]) -> str:
+        """What was measured for that criterion over one or several subjects; empty where nothing was."""
+        criterion = self._telling(values[0])
+        if criterion is None or not values[0].get("facts"):
+            return ""
+        shown = list(dict.fromkeys(measured(self.item, criterion, value) for value in values))
+        if len(shown) == 1:
+            return shown[0]
+        numbers = [value["facts"].get(criterion.fact) for value in values if value.get("facts")]
+        if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
+            return ", ".join(shown[:3]) + ("…" if len(shown) > 3 else "")
+        unit = self.item.facts.get(criterion.fact, Unit.TEXT).value
+        return f"{figures.number(min(numbers))} – {figures.shown(max(numbers), unit)}"
+
+    def _telling(self, value: Mapping[str, Any]) -> Criterion | None:
+        criteria = self.item.criteria
+        return next((one for one in criteria if self._missed(one, value)), criteria[0] if criteria else None)
+
+    def origin(self, stated: Criterion) -> str:
+        """Where the threshold in force comes from: this cluster, the profile, or the catalogue."""
+        own = self.overrides.get(self.stated.key, {})
+        if stated.fact in own or (stated.operator is Operator.SURVIVES and "live" in own):
+            held = own.get(stated.fact) or own.get("live")
+            reason = held.get("reason", "") if isinstance(held, Mapping) else ""
+            return _("cluster override: %(reason)s") % {"reason": reason}
+        name = stated.threshold_from
+        if name and name in self.overrides.get("thresholds", {}):
+            return _("cluster override of %(name)s") % {"name": name}
+        if name:
+            source = self.profile.sources.get(name, "")
+            said = {"profile": self.profile.key, "name": name, "source": source}
+            return _("profile %(profile)s: %(name)s (%(source)s)") % said
+        if stated.threshold_fact:
+            return _("the machine itself: %(fact)s") % {"fact": stated.threshold_fact}
+        return _("catalogue")
+
+    def override_says(self) -> str:
+        """Whether this cluster has a threshold of its own for the item."""
+        asked = {one.threshold_from for one in self.stated.all_criteria if one.threshold_from}
+        names = asked & set(self.overrides.get("thresholds", {})) | set(self.overrides.get(self.stated.key, {}))
+        return _("override of %(names)s") % {"names": ", ".join(sorted(names))} if names else _("no override")
+
+    def _missed(self, criterion: Criterion, value: Mapping[str, Any]) -> str:
+        if not value:
+            return ""
+        found = outcome(criterion, Sample(self.item, value))
+        if found.verdict is Verdict.PASS:
+            return ""
+        return "warn" if criterion in self.item.warn_criteria and found.verdict is Verdict.FAIL else found.verdict.value
+
+
+def needs(item: Item, criterion: Criterion, value: Mapping[str, Any]) -> str:
+    """What the criterion asks for, with sign and unit."""
+    return _NEEDS[criterion.operator](criterion, item.facts.get(criterion.fact, Unit.TEXT).value, value)
+
+
+def measured(item: Item, criterion: Criterion, value: Mapping[str, Any]) -> str:
+    """What was measured for the criterion; a dash where nothing was."""
+    unit = item.facts.get(criterion.fact, Unit.TEXT).value
+    facts = value.get("facts", {})
+    if criterion.operator is Operator.DELTA_OVER and criterion.reading_key in value.get("gains", {}):
+        least, most = value["gains"][criterion.reading_key]
+        gained = (
+            figures.shown(most, unit) if least == most else f"{figures.number(least)} – {figures.shown(most, unit)}"
+        )
+        return _("gained %(gained)s") % {"gained": gained}
+    if criterion.operator is Operator.SURVIVES and facts.get("configured_state") == "unset":
+        return _("no file sets it")
+    shown = figures.shown(facts[criterion.fact], unit) if criterion.fact in facts else "—"
+    by = facts.get("configured_by") if criterion.operator is Operator.SURVIVES else None
+    return f"{shown} ({by})" if by else shown
+
+
+def _same(criterion: Criterion) -> _Same:
+    return criterion.fact, criterion.operator, criterion.compare, criterion.window, criterion.hold, criterion.needs_load
+
+
+def _note(criterion: Criterion, *, mild: bool) -> str:
+    notes = []
+    if mild:
+        notes.append(_("missing only this warns"))
+    if criterion.needs_load:
+        notes.append(_("counts under load only"))
+    return "; ".join(notes)
+
+
+def _compared(criterion: Criterion, unit: str, value: Mapping[str, Any]) -> str:
+    if criterion.threshold_fact:
+        other = value.get("facts", {}).get(criterion.threshold_fact)
+        held = criterion.threshold_fact if other is None else figures.shown(other, unit)
+        return f"{_sign(criterion.operator)} {held}"
+    return f"{_sign(criterion.operator)} {figures.shown(criterion.threshold, unit)}"
+
+
+def _gained(criterion: Criterion, unit: str, value: Mapping[str, Any]) -> str:
+    limit = figures.shown(criterion.threshold, unit)
+    if criterion.window:
+        span = times.duration(criterion.window.total_seconds())
+        return _("gains at most %(limit)s in %(span)s") % {"limit": limit, "span": span}
+    return _("gains at most %(limit)s between reports") % {"limit": limit}
+
+
+def _held(criterion: Criterion, unit: str, value: Mapping[str, Any]) -> str:
+    sign = _sign(criterion.compare or Operator.GT)
+    span = times.duration(criterion.hold.total_seconds() if criterion.hold else 0)
+    level = figures.shown(criterion.threshold, unit)
+    return _("never %(sign)s %(level)s for %(span)s on end") % {"sign": sign, "level": level, "span": span}
+
+
+def _survives(criterion: Criterion, unit: str, value: Mapping[str, Any]) -> str:
+    level = f"{_sign(criterion.compare or Operator.GE)} {figures.shown(criterion.threshold, unit)}"
+    return _("%(level)s after a reboot too") % {"level": level}
+
+
+def _uniform(criterion: Criterion, unit: str, value: Mapping[str, Any]) -> str:
+    return _("the same on all nodes")
+
+
+def _balanced(criterion: Criterion, unit: str, value: Mapping[str, Any]) -> str:
+    return _("spread at most %(limit)s") % {"limit": figures.shown(criterion.threshold, "ratio")}
+
+
+def _sign(operator: Operator) -> str:
+    words = {Operator.IN: _("one of"), Operator.NOT_IN: _("none of"), Operator.BITMASK: _("no bit of")}
+    return words.get(operator) or figures.sign(operator.value)
+
+
+_NEEDS: dict[Operator, Callable[[Criterion, str, Mapping[str, Any]], str]] = {
+    **dict.fromkeys(COMPARISONS, _compared),
+    Operator.DELTA_OVER: _gained,
+    Operator.SUSTAINED: _held,
+    Operator.SURVIVES: _survives,
+    Operator.UNIFORM: _uniform,
+    Operator.BALANCED: _balanced,
+}

@@ -1,0 +1,35 @@
+"""What every page asks before its view runs, and what becomes of errors that we expect."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+from checks.domain.errors import CountersignError
+
+View = Callable[..., HttpResponse]
+
+
+def person_page(*methods: str) -> Callable[[View], View]:
+    """A page for signed-in people, by *methods* only (GET and HEAD when none are named)."""
+
+    def wrap(view: View) -> View:
+        allowed = require_http_methods(list(methods) or ["GET", "HEAD"])
+        return allowed(login_required(_explaining(view)))
+
+    return wrap
+
+
+def _explaining(view: View) -> View:
+    @wraps(view)
+    def explained(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except CountersignError as error:
+            return render(request, "ui/problem.html", {"error": error}, status=error.status)
+
+    return explained

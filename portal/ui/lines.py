@@ -1,0 +1,150 @@
+"""Stored rows as lines of a table: subjects that say the same share a line."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+from django.utils.translation import gettext as _
+
+from checks.domain.loading import PROOF_S
+from checks.domain.verdicts import Scope
+from checks.models import Cluster, NodeItemState
+from portal.ui import words
+from portal.ui.criteria import Rules
+from portal.ui.events import item_href, reason_said, subject_label
+from portal.ui.matrix import Count
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One item on one or several subjects that show the same."""
+
+    item: str
+    title: str
+    verdict: str
+    on: str
+    value: str
+    needs: str
+    why: str
+    shadow: bool
+    warning: bool
+    measured_at: datetime | None
+    since: datetime
+    href: str
+    subject: str
+    hostname: str = ""
+    current: bool = False
+
+
+def lines_of(
+    rows: Sequence[NodeItemState], *, cluster: Cluster, hostname: str, rules: Mapping[str, Rules], language: str
+) -> list[Line]:
+    """*rows* in their order, neighbours of one item that say the same put together."""
+    groups = [list(group) for _alike_by, group in groupby(sorted_alike(rows), key=_alike)]
+    return [
+        line_of(group, cluster=cluster, hostname=hostname, rules=rules[group[0].item], language=language)
+        for group in groups
+        if group[0].item in rules
+    ]
+
+
+def sorted_alike(rows: Sequence[NodeItemState]) -> list[NodeItemState]:
+    """Keep the order of first appearance, but bring rows that say the same together."""
+    first: dict[tuple[object, ...], int] = {}
+    for place, row in enumerate(rows):
+        first.setdefault(_alike(row), place)
+    return sorted(rows, key=lambda row: first[_alike(row)])
+
+
+def line_of(
+    rows: Sequence[NodeItemState],
+    *,
+    cluster: Cluster,
+    hostname: str,
+    rules: Rules,
+    language: str,
+    current: bool = False,
+) -> Line:
+    """One line for rows that say the same."""
+    row = rows[0]
+    item = rules.item
+    return Line(
+        item=row.item,
+        title=item.texts(language).title,
+        verdict=row.shown,
+        on=subjects_said([each.subject for each in rows]),
+        value=rules.measured([each.value for each in rows]),
+        needs=rules.needed(row.value),
+        why=why(row),
+        shadow=row.shadow,
+        warning=row.severity == "warning",
+        measured_at=max((each.measured_at for each in rows if each.measured_at), default=None),
+        since=row.since,
+        href=item_href(cluster, hostname, row.item, row.subject),
+        subject=row.subject,
+        hostname=hostname,
+        current=current,
+    )
+
+
+def why(row: NodeItemState) -> str:
+    """Why the row is no pass, in one phrase; empty where value against threshold says it all."""
+    if row.reason == "not_loaded":
+        return load_said(row) or str(words.REASONS["not_loaded"])
+    if row.shown == "stale":
+        return str(words.REASONS["stale"])
+    if row.raw in ("pass", "na"):
+        return ""
+    if row.reason == "criterion":
+        return row.detail
+    return reason_said(row.reason, row.detail)
+
+
+def load_said(row: NodeItemState) -> str:
+    """How much of the proof under load there is; empty where none is asked for."""
+    load = load_of(row)
+    return _("loaded %(seconds)d s of %(needed)d") % {"seconds": load[0], "needed": load[1]} if load else ""
+
+
+def load_of(row: NodeItemState) -> tuple[int, int] | None:
+    """Loaded seconds so far and those that make a proof; None where load plays no part or the proof is there."""
+    load, needed = row.value.get("load"), int(PROOF_S.get(Scope(row.scope), 0))
+    if not load or not needed or load.get("evidence", {}).get("proved"):
+        return None
+    return min(int(load["seconds"]), needed), needed
+
+
+def subjects_said(subjects: Sequence[str]) -> str:
+    """Subjects as people write them: ``GPU 0–7``, ``GPU 0, 3``, or the node."""
+    if len(subjects) == 1:
+        return subject_label(subjects[0])
+    kind = subjects[0].rstrip("0123456789")
+    numbers = [subject[len(kind) :] for subject in subjects]
+    if not all(subject.startswith(kind) for subject in subjects) or not all(number.isdigit() for number in numbers):
+        return ", ".join(subjects)
+    return f"{kind.upper()} {_spans(sorted(int(number) for number in numbers))}"
+
+
+def counts_of(rows: Iterable[NodeItemState]) -> tuple[Count, ...]:
+    """How many rows show which verdict, worst first; shadow items are not counted."""
+    found: dict[str, int] = {}
+    for row in rows:
+        if not row.shadow:
+            found[row.shown] = found.get(row.shown, 0) + 1
+    return tuple(Count(verdict, found[verdict]) for verdict in words.WORST_FIRST if verdict in found)
+
+
+def _alike(row: NodeItemState) -> tuple[object, ...]:
+    good = row.shown in ("pass", "na", "stale")
+    return row.item, row.shown, row.reason, "" if good else row.detail
+
+
+def _spans(numbers: Sequence[int]) -> str:
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and spans[-1][-1] == number - 1:
+            spans[-1].append(number)
+        else:
+            spans.append([number])
+    return ", ".join(str(span[0]) if len(span) == 1 else f"{span[0]}–{span[-1]}" for span in spans)

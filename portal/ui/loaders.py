@@ -1,0 +1,59 @@
+"""From an address to the thing it names, for this person: a stranger's is 404, a role that may not is 403."""
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+
+from checks.models import Node
+from checks.selectors.pages_access import ClusterAccess, cluster_of, node_of
+from portal.ui.requests import PersonRequest
+
+
+def load_cluster(request: PersonRequest, slug: str) -> ClusterAccess:
+    """The cluster *slug* with this person's roles.
+
+    Raises:
+        Http404: no such cluster, or none that this person has a role in.
+    """
+    access = cluster_of(request.user, slug)
+    if access is None:
+        raise Http404
+    return access
+
+
+def load_cluster_to_enrol(request: PersonRequest, slug: str) -> ClusterAccess:
+    """The cluster *slug*, for somebody who may bring nodes into it.
+
+    Raises:
+        Http404: as ``load_cluster``.
+        PermissionDenied: the role is neither lead nor administrator.
+    """
+    access = load_cluster(request, slug)
+    if not access.may_enrol:
+        raise PermissionDenied
+    return access
+
+
+def load_node(request: PersonRequest, slug: str, hostname: str) -> tuple[ClusterAccess, Node]:
+    """One node of a cluster that this person sees.
+
+    Raises:
+        Http404: no such cluster or node, or not this person's.
+    """
+    access = load_cluster(request, slug)
+    node = node_of(access, hostname)
+    if node is None:
+        raise Http404
+    return access, node
+
+
+def load_node_to_recheck(request: PersonRequest, slug: str, hostname: str) -> Node:
+    """One node, for somebody who may ask it to measure again.
+
+    Raises:
+        Http404: as ``load_node``.
+        PermissionDenied: the role is viewer.
+    """
+    access, node = load_node(request, slug, hostname)
+    if not access.may_recheck:
+        raise PermissionDenied
+    return node

@@ -1,0 +1,129 @@
+"""The board: may a job start, what stops it, who must act, and what changed since the reader looked last."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from checks.domain.readiness import Answer
+from checks.domain.verdicts import Decision
+from checks.models import Cluster
+from checks.selectors.pages_access import ClusterAccess
+from checks.selectors.pages_history import Since, since
+from checks.selectors.pages_people import people_by_role
+from checks.selectors.pages_summary import Reports, failing_hosts, reports_by_cluster
+from portal.accounts.models import User
+from portal.ui.answers import Counted, answer_of, cluster_sentence, count_answer
+from portal.ui.events import Event, newest, of_gap, of_group
+from portal.ui.rules import rules_of
+from portal.ui.stops import Act, Stop, acts_of, stops_of
+
+EVENTS = 12
+_URGENCY = {Decision.NOT_READY: 0, Decision.UNKNOWN: 1, Decision.READY: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAnswer:
+    """The gate's answer for all nodes of one cluster."""
+
+    cluster: Cluster
+    answer: Answer
+    decision: str
+    counted: Counted
+    sentence: str
+    reports: Reports
+    may_enrol: bool
+
+    @property
+    def holds_s(self) -> int:
+        """For how long the answer holds at most."""
+        return self.answer.ttl_s
+
+
+@dataclass(frozen=True, slots=True)
+class SincePart:
+    """What changed since the last visit, or in the last day."""
+
+    start: datetime
+    is_visit: bool
+    events: tuple[Event, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoardPage:
+    """Everything the template writes down."""
+
+    clusters: tuple[ClusterAnswer, ...]
+    focus: ClusterAnswer | None
+    stops: tuple[Stop, ...]
+    acts: tuple[Act, ...]
+    since: SincePart
+
+    @property
+    def reasons_shown(self) -> int:
+        """How many of the reasons the list below covers."""
+        return len(self.focus.answer.reasons) if self.focus else 0
+
+    @property
+    def seen(self) -> tuple[object, ...]:
+        """What the page's marker is made of."""
+        minutes = [
+            each.reports.newest and each.reports.newest.replace(second=0, microsecond=0) for each in self.clusters
+        ]
+        said = [(each.cluster.slug, each.decision, each.sentence, each.counted) for each in self.clusters]
+        return self.focus and self.focus.cluster.slug, said, minutes, self.stops, self.since.events, self.since.more
+
+
+def board_page(
+    *, user: User, mine: Sequence[ClusterAccess], asked: str, start: datetime, is_visit: bool, now: datetime
+) -> BoardPage:
+    """Collect the board; *asked* names the cluster in focus, else it is the one that needs somebody most."""
+    answers = cluster_answers(user, mine, now=now)
+    urgent = sorted(answers, key=lambda each: (_URGENCY[each.answer.decision], each.counted.asked == 0))
+    focus = next((each for each in answers if each.cluster.slug == asked), next(iter(urgent), None))
+    stops = stops_of(focus.answer, cluster=focus.cluster, rules=rules_of(focus.cluster)) if focus else ()
+    roles = next((access.roles for access in mine if focus and access.cluster == focus.cluster), frozenset())
+    people = people_by_role(focus.cluster) if focus else {}
+    return BoardPage(
+        clusters=answers,
+        focus=focus,
+        stops=stops,
+        acts=acts_of(stops, roles=roles, people=people),
+        since=_since([access.cluster for access in mine], start, is_visit),
+    )
+
+
+def cluster_answers(user: User, mine: Sequence[ClusterAccess], *, now: datetime) -> tuple[ClusterAnswer, ...]:
+    """Each cluster's answer: two statements each for the gate's, two more for all of them together."""
+    clusters = [access.cluster for access in mine]
+    reports, failing = reports_by_cluster(clusters), failing_hosts(clusters, now=now)
+    return tuple(
+        _answer(
+            access,
+            answer_of(user, access.cluster, None, now=now),
+            failing[access.cluster.pk],
+            reports.get(access.cluster.pk, Reports()),
+        )
+        for access in mine
+    )
+
+
+def _answer(access: ClusterAccess, answer: Answer, failing: frozenset[str], reports: Reports) -> ClusterAnswer:
+    counted = count_answer(answer, failing)
+    return ClusterAnswer(
+        cluster=access.cluster,
+        answer=answer,
+        decision=answer.decision.value,
+        counted=counted,
+        sentence=cluster_sentence(answer, counted),
+        reports=reports,
+        may_enrol=access.may_enrol,
+    )
+
+
+def _since(clusters: Sequence[Cluster], start: datetime, is_visit: bool) -> SincePart:
+    by_id = {cluster.pk: cluster for cluster in clusters}
+    changed: Since = since(clusters, start, limit=EVENTS)
+    events = [of_group(by_id[group.cluster_id], group) for group in changed.flips]
+    events += [of_gap(by_id[gap.node.cluster_id], gap) for gap in changed.gaps]
+    return SincePart(start, is_visit, newest(events, EVENTS), changed.more)

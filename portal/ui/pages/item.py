@@ -1,0 +1,340 @@
+"""The pages of one item: on one node, and over all nodes of a cluster."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.paginator import Paginator
+from django.utils.translation import get_language, ngettext
+from django.utils.translation import gettext as _
+
+from checks.domain.items import Item, Texts
+from checks.domain.units import Kind
+from checks.domain.verdicts import Cadence, Source, Verdict
+from checks.models import Cluster, Evidence, Node, NodeItemState, NodeReadiness
+from checks.selectors.pages_history import flips_of, gaps_of, rechecks_of
+from checks.selectors.pages_item import ItemCounts, item_counts, item_rows, spread_of
+from checks.selectors.pages_node import evidence_of, rows_of_item
+from portal.ui import figures, words
+from portal.ui.criteria import CriterionLine, Rules
+from portal.ui.events import Event, newest, of_flip, of_gap, of_recheck, subject_label
+from portal.ui.lines import Line, line_of, load_of, load_said, why
+from portal.ui.matrix import Count
+from portal.ui.recheck import Progress, progress_of
+
+EVENTS = 12
+LINES_A_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RulesInForce:
+    """The threshold panel: what is in force, and where every number comes from."""
+
+    in_force: tuple[str, ...]
+    note: str
+    profile: str
+    override: str
+    severity: str
+    cadence: str
+    settle: int
+    version: str
+    catalog_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How much of a proof under load there is."""
+
+    seconds: int
+    needed: int
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeItemPage:
+    """One item on one node."""
+
+    cluster: Cluster
+    node: Node
+    readiness: NodeReadiness
+    item: Item
+    texts: Texts
+    describes: str
+    row: NodeItemState
+    question: str
+    verdict: str
+    headline: str
+    sentence: str
+    settled_says: str
+    load: Load | None
+    others: ItemCounts
+    others_says: str
+    criteria: tuple[CriterionLine, ...]
+    subjects: tuple[Line, ...]
+    rules: RulesInForce
+    evidence: Evidence | None
+    events: tuple[Event, ...]
+    recheck: Progress | None
+    recheck_refused: bool
+
+    @property
+    def measured_at(self) -> datetime | None:
+        """When it was last measured."""
+        return self.row.measured_at
+
+    @property
+    def good_until(self) -> datetime | None:
+        """When this evidence ends."""
+        return self.row.good_until if self.row.observed_at else None
+
+    @property
+    def seen(self) -> tuple[object, ...]:
+        """What the page's marker is made of."""
+        return (
+            self.verdict, self.headline, self.sentence, self.settled_says, self.load, self.others, self.criteria,
+            self.subjects, self.events[:1], self.recheck, self.row.measured_at,
+        )  # fmt: skip
+
+
+def node_item_page(
+    *, cluster: Cluster, node: Node, rules: Rules, subject: str | None, now: datetime
+) -> NodeItemPage | None:
+    """Collect the page for *subject*, or for the worst one; None where the node has no row of the item."""
+    rows = rows_of_item(node, rules.item.key, now=now)
+    row = (
+        next((each for each in rows if each.subject == subject), None)
+        if subject is not None
+        else next(iter(rows), None)
+    )
+    if row is None:
+        return None
+    language, item = get_language() or "en", rules.item
+    asked, others = rechecks_of(node, item=item.key, limit=EVENTS), item_counts(cluster, item.key, now=now)
+    return NodeItemPage(
+        cluster=cluster,
+        node=node,
+        readiness=node.readiness,
+        item=item,
+        texts=item.texts(language),
+        describes=describes(item, language),
+        row=row,
+        question=_question(node, row),
+        verdict=row.shown,
+        headline=rules.measured([row.value]),
+        sentence=_sentence(row, rules),
+        settled_says=_settled(row, item),
+        load=_load(row),
+        others=others,
+        others_says=counted(others),
+        criteria=tuple(rules.lines(row.value)),
+        subjects=_subjects(rows, row, cluster=cluster, node=node, rules=rules, language=language),
+        rules=rules_in_force(rules, row.value, language=language),
+        evidence=evidence_of(row),
+        events=_events(cluster, node, row, asked),
+        recheck=progress_of(asked, rows, now=now),
+        recheck_refused=not _measurable(item),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadSaid:
+    """The fourth readout: how values spread, or that they cannot."""
+
+    title: str
+    middle: str
+    range: str
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPage:
+    """One item over all nodes."""
+
+    cluster: Cluster
+    item: Item
+    texts: Texts
+    describes: str
+    verdict: str
+    headline: str
+    sentence: str
+    passing: int
+    total: int
+    counted: str
+    counts: tuple[Count, ...]
+    spread: SpreadSaid
+    lines: tuple[Line, ...]
+    only: str
+    number: int
+    pages: int
+    rules: RulesInForce
+
+    @property
+    def previous(self) -> str:
+        """Query of the page before."""
+        return self._query(self.number - 1)
+
+    @property
+    def next(self) -> str:
+        """Query of the page after."""
+        return self._query(self.number + 1)
+
+    @property
+    def seen(self) -> tuple[object, ...]:
+        """What the page's marker is made of."""
+        return (
+            self.verdict,
+            self.sentence,
+            self.counts,
+            self.spread,
+            [(line.href, line.verdict, line.value) for line in self.lines],
+        )
+
+    def _query(self, number: int) -> str:
+        return urlencode({"verdict": self.only, "page": number} if self.only else {"page": number})
+
+
+def item_page(*, cluster: Cluster, rules: Rules, only: str, number: str, now: datetime) -> ItemPage:
+    """Collect the page; *only* keeps the rows with one verdict."""
+    language, item = get_language() or "en", rules.item
+    rows = item_rows(cluster, item.key, now=now)
+    paginator = Paginator(rows.filter(shown=only) if only else rows, LINES_A_PAGE)
+    page = paginator.get_page(number)
+    counts = item_counts(cluster, item.key, now=now)
+    verdict = next(iter(counts.nodes), Verdict.UNKNOWN).value
+    return ItemPage(
+        cluster=cluster,
+        item=item,
+        texts=item.texts(language),
+        describes=describes(item, language),
+        verdict=verdict,
+        headline=_headline(counts, verdict),
+        sentence=_over_nodes(counts) if counts.nodes else _("No node of this cluster has a row of this item."),
+        passing=counts.passing,
+        total=counts.total,
+        counted=counted(counts),
+        counts=tuple(Count(key.value, held) for key, held in counts.nodes.items()),
+        spread=_spread(cluster, rules),
+        lines=tuple(
+            line_of([row], cluster=cluster, hostname=row.node.hostname, rules=rules, language=language) for row in page
+        ),
+        only=only,
+        number=page.number,
+        pages=paginator.num_pages,
+        rules=rules_in_force(rules, {}, language=language),
+    )
+
+
+def describes(item: Item, language: str) -> str:
+    """Title, layer, flow, severity and cadence on one line."""
+    parts = (
+        item.texts(language).title, words.LAYERS[item.layer], words.FLOWS[item.flow], words.SEVERITIES[item.severity],
+        words.CADENCES[item.cadence],
+    )  # fmt: skip
+    return " · ".join(str(part) for part in parts)
+
+
+def rules_in_force(rules: Rules, value: Mapping[str, Any], *, language: str) -> RulesInForce:
+    """The threshold panel's contents."""
+    item = rules.item
+    return RulesInForce(
+        in_force=tuple(f"{line.fact} {line.needs}" for line in rules.lines(value) if line.mandatory),
+        note=item.texts(language).source_note,
+        profile=rules.profile.key,
+        override=rules.override_says(),
+        severity=item.severity.value,
+        cadence=item.cadence.value,
+        settle=item.settle,
+        version=item.version,
+        catalog_version=rules.catalogue_version,
+    )
+
+
+def counted(counts: ItemCounts) -> str:
+    """Nodes that do not pass, by verdict."""
+    rest = [(verdict, number) for verdict, number in counts.nodes.items() if verdict is not Verdict.PASS]
+    return ", ".join(f"{number} {words.VERDICTS[verdict.value]}" for verdict, number in rest) or _("all nodes pass")
+
+
+def _question(node: Node, row: NodeItemState) -> str:
+    where = f"{node.hostname} {subject_label(row.subject)}" if row.subject else node.hostname
+    return _("Does it hold on %(where)s?") % {"where": where}
+
+
+def _sentence(row: NodeItemState, rules: Rules) -> str:
+    """What stands below the value: why it is what it is."""
+    if row.observed_at is None and row.raw == "na":
+        return _("This hardware does not have what the item is about: the profile says so.")
+    if row.observed_at is None:
+        return _("It has never been measured here, so nothing is proved: an unknown blocks as a failure does.")
+    said = why(row)
+    needed = _("It needs %(needs)s.") % {"needs": rules.needed(row.value)} if rules.needed(row.value) else ""
+    if row.shown == "stale":
+        said = _("The last value was good, but it was measured too long ago to count.")
+    elif row.shown == "pass":
+        said = _("It holds.")
+    elif row.shown == "na":
+        said = _("It does not apply here: what was measured says so.")
+    return " ".join(part for part in (f"{said.rstrip('.')}." if said else "", needed) if part)
+
+
+def _settled(row: NodeItemState, item: Item) -> str:
+    if row.pending:
+        counted_so_far = {"n": row.settle_count, "of": item.settle, "verdict": words.VERDICTS[row.pending]}
+        return _("settling as %(verdict)s: %(n)d of %(of)d") % counted_so_far
+    if row.settled:
+        return _("settled as %(verdict)s") % {"verdict": words.VERDICTS[row.settled]}
+    return _("not yet settled")
+
+
+def _load(row: NodeItemState) -> Load | None:
+    load = load_of(row)
+    return Load(load[0], load[1], load_said(row)) if load else None
+
+
+def _subjects(
+    rows: Sequence[NodeItemState], current: NodeItemState, *, cluster: Cluster, node: Node, rules: Rules, language: str
+) -> tuple[Line, ...]:
+    order = sorted(rows, key=lambda row: (len(row.subject), row.subject))
+    return tuple(
+        line_of([row], cluster=cluster, hostname=node.hostname, rules=rules, language=language, current=row is current)
+        for row in order
+    )
+
+
+def _events(cluster: Cluster, node: Node, row: NodeItemState, asked: Sequence[Any]) -> tuple[Event, ...]:
+    flips = [of_flip(cluster, node, flip) for flip in flips_of(node, item=row.item, limit=EVENTS)]
+    gaps = [of_gap(cluster, gap) for gap in gaps_of(node, cadences=(row.cadence,), limit=EVENTS)]
+    return newest([*flips, *gaps, *map(of_recheck, asked)], EVENTS)
+
+
+def _measurable(item: Item) -> bool:
+    return (
+        item.source is Source.PROBE and not item.shadow and item.cadence in (Cadence.TICK, Cadence.DAILY, Cadence.START)
+    )
+
+
+def _headline(counts: ItemCounts, verdict: str) -> str:
+    if not counts.nodes:
+        return _("Nothing known")
+    if verdict == "pass":
+        return _("Yes")
+    number = counts.nodes[Verdict(verdict)]
+    said = ngettext("%(n)d node %(verdict)s", "%(n)d nodes %(verdict)s", number)
+    return said % {"n": number, "verdict": words.VERDICTS[verdict]}
+
+
+def _over_nodes(counts: ItemCounts) -> str:
+    return _("Of %(total)d nodes: %(counted)s.") % {"total": counts.total, "counted": counted(counts)}
+
+
+def _spread(cluster: Cluster, rules: Rules) -> SpreadSaid:
+    numeric = (one for one in rules.item.criteria if rules.item.facts[one.fact].kind is Kind.NUMBER)
+    criterion = next(numeric, None)
+    spread = spread_of(cluster, rules.item.key, criterion.fact) if criterion else None
+    if criterion is None or spread is None:
+        return SpreadSaid(_("Spread"), "—", _("no number to compare"))
+    unit = rules.item.facts[criterion.fact].value
+    ends = {"least": figures.number(spread.least), "greatest": figures.shown(spread.greatest, unit)}
+    title = _("%(fact)s, middle value") % {"fact": criterion.fact}
+    return SpreadSaid(title, figures.shown(spread.middle, unit), _("%(least)s to %(greatest)s") % ends)

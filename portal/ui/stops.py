@@ -1,0 +1,143 @@
+"""The gate's reasons grouped by cause: what stops a cluster, worst first, and who must act on it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.urls import reverse
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+
+from checks.domain.items import Criterion
+from checks.domain.readiness import Answer, Why
+from checks.models import Cluster
+from checks.selectors.nodesets import fold_node_set
+from portal.ui import figures, words
+from portal.ui.criteria import Rules, needs
+from portal.ui.events import item_href, subject_label
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """One cause: an item with one verdict for one reason, on however many nodes; or nodes that say nothing."""
+
+    verdict: str
+    title: str
+    item: str
+    where: str
+    now: str
+    needs: str
+    owner: str
+    observed_at: datetime | None
+    href: str
+    nodes: int
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What one role must do."""
+
+    owner: str
+    people: str
+    mine: bool
+    todos: tuple[Stop, ...]
+
+
+def stops_of(answer: Answer, *, cluster: Cluster, rules: Mapping[str, Rules]) -> tuple[Stop, ...]:
+    """The answer's reasons by cause, in the gate's own order of severity; the wider cause first among equals."""
+    causes: dict[tuple[str, str, str], list[Why]] = {}
+    for why in answer.reasons:
+        causes.setdefault((why.item, why.code.value, why.verdict.value), []).append(why)
+    stops = [_stop(held, cluster=cluster, rules=rules) for held in causes.values()]
+    return tuple(sorted(stops, key=lambda stop: (words.WORST_FIRST.index(stop.verdict), -stop.nodes)))
+
+
+def acts_of(stops: Sequence[Stop], *, roles: Collection[str], people: Mapping[str, Sequence[str]]) -> tuple[Act, ...]:
+    """The causes by who must act on them, the reader's own first."""
+    by_owner: dict[str, list[Stop]] = {}
+    for stop in stops:
+        by_owner.setdefault(stop.owner, []).append(stop)
+    acts = [
+        Act(owner, ", ".join(people.get(owner, ())), owner in roles, tuple(todos)) for owner, todos in by_owner.items()
+    ]
+    return tuple(sorted(acts, key=lambda act: not act.mine))
+
+
+def _stop(held: Sequence[Why], *, cluster: Cluster, rules: Mapping[str, Rules]) -> Stop:
+    why, nodes = held[0], list(dict.fromkeys(one.node for one in held if one.node))
+    known = rules.get(why.item)
+    return Stop(
+        verdict=why.verdict.value,
+        title=known.item.texts(get_language() or "en").title if known else _whole_title(why),
+        item=why.item,
+        where=_where(held, nodes),
+        now=_now(held, known),
+        needs=_needs(why, known),
+        owner=known.item.owner.value if known else why.owner.value,
+        observed_at=min((one.observed_at for one in held if one.observed_at), default=None),
+        href=_href(cluster, why, nodes),
+        nodes=len(nodes),
+        remedy=first_sentence(known.item.texts(get_language() or "en").remedy) if known else _whole_remedy(why),
+    )
+
+
+def _where(held: Sequence[Why], nodes: Sequence[str]) -> str:
+    folded = fold_node_set(nodes)
+    subjects = {one.subject for one in held if one.subject}
+    if len(nodes) == 1 and subjects:
+        return f"{folded} {', '.join(subject_label(subject) for subject in sorted(subjects))}"
+    return folded
+
+
+def _now(held: Sequence[Why], known: Rules | None) -> str:
+    why = held[0]
+    values = list(dict.fromkeys(_value(one, known) for one in held if one.value is not None and one.item))
+    if values:
+        return ", ".join(values[:3]) + ("…" if len(values) > 3 else "")
+    said = str(words.REASONS.get(why.code.value, why.code.value))
+    cadence = words.CADENCES_SHORT.get(str(why.value), "") if not why.item and why.value else ""
+    return _("%(reason)s (%(cadence)s evidence)") % {"reason": said, "cadence": cadence} if cadence else said
+
+
+def _value(why: Why, known: Rules | None) -> str:
+    criterion = _criterion(why, known)
+    unit = known.item.facts[criterion.fact].value if known and criterion else ""
+    return figures.shown(why.value, unit)
+
+
+def _needs(why: Why, known: Rules | None) -> str:
+    criterion = _criterion(why, known)
+    if known is None or criterion is None or why.code.value != "criterion":
+        return ""
+    return needs(known.item, criterion, {"facts": {}})
+
+
+def _criterion(why: Why, known: Rules | None) -> Criterion | None:
+    if known is None:
+        return None
+    return next((one for one in known.item.criteria if one.threshold == why.threshold), None)
+
+
+def _href(cluster: Cluster, why: Why, nodes: Sequence[str]) -> str:
+    if why.item and len(nodes) == 1:
+        return item_href(cluster, nodes[0], why.item, why.subject)
+    if why.item:
+        return reverse("ui:item", args=[cluster.slug, why.item])
+    if len(nodes) == 1 and why.code.value != "unknown_node":
+        return reverse("ui:node", args=[cluster.slug, nodes[0]])
+    return reverse("ui:cluster", args=[cluster.slug])
+
+
+def _whole_title(why: Why) -> str:
+    return str(words.WHOLE_TITLES.get(why.code.value, words.REASONS.get(why.code.value, why.code.value)))
+
+
+def _whole_remedy(why: Why) -> str:
+    return str(words.WHOLE_REMEDIES.get(why.code.value, ""))
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of catalogue prose: what a list has room for; the whole stands on the item's page."""
+    ends = [place + len(mark) for mark in (". ", "; ", "。", "；") if (place := text.find(mark)) > 0]
+    return text[: min(ends)].strip().rstrip(";；") if ends else text

@@ -1,0 +1,177 @@
+"""Words that pages use for verdicts, roles, layers, cadences and reasons, in the reader's language."""
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from checks.domain.verdicts import ROLL_UP_ORDER
+
+VERDICTS: dict[str, Promise] = {
+    "pass": pgettext_lazy("verdict", "pass"),
+    "warn": pgettext_lazy("verdict", "warn"),
+    "fail": pgettext_lazy("verdict", "fail"),
+    "unknown": pgettext_lazy("verdict", "unknown"),
+    "stale": pgettext_lazy("verdict", "stale"),
+    "na": pgettext_lazy("verdict", "n/a"),
+    "waived": pgettext_lazy("verdict", "waived"),
+}
+
+# The order of every roll-up and list.
+WORST_FIRST = tuple(verdict.value for verdict in ROLL_UP_ORDER)
+
+DECISIONS: dict[str, Promise] = {
+    "ready": pgettext_lazy("decision", "ready"),
+    "not_ready": pgettext_lazy("decision", "not ready"),
+    "unknown": pgettext_lazy("decision", "cannot tell"),
+}
+
+# The answer to "may a job start?", as large as a page can say it.
+ANSWERS: dict[str, Promise] = {"ready": _("Yes"), "not_ready": _("Not yet"), "unknown": _("Cannot tell")}
+
+# The shape that stands beside a decision.
+DECISION_VERDICTS = {"ready": "pass", "not_ready": "fail", "unknown": "unknown"}
+
+LAYERS: dict[str, Promise] = {
+    "physical": pgettext_lazy("layer", "Physical"),
+    "system": pgettext_lazy("layer", "System"),
+    "framework": pgettext_lazy("layer", "Framework"),
+    "data": pgettext_lazy("layer", "Data"),
+    "operations": pgettext_lazy("layer", "Operations"),
+}
+
+FLOWS: dict[str, Promise] = {
+    "data": pgettext_lazy("flow", "data flow"),
+    "compute": pgettext_lazy("flow", "compute flow"),
+    "communication": pgettext_lazy("flow", "communication flow"),
+    "storage": pgettext_lazy("flow", "storage flow"),
+    "all": pgettext_lazy("flow", "all flows"),
+}
+
+OWNERS: dict[str, Promise] = {
+    "hardware": _("Hardware engineer"),
+    "platform": _("AI platform engineer"),
+    "data": _("Data engineer"),
+    "user": _("Owner of the run"),
+}
+
+SEVERITIES: dict[str, Promise] = {"blocker": _("blocker"), "warning": _("warning only")}
+
+CADENCES: dict[str, Promise] = {
+    "tick": _("each tick"),
+    "daily": _("daily"),
+    "offline": _("offline, in a window"),
+    "attested": _("attested by a person"),
+    "run": _("for each run"),
+    "start": _("at each start"),
+}
+
+CADENCES_SHORT: dict[str, Promise] = {
+    "tick": pgettext_lazy("cadence", "tick"),
+    "daily": pgettext_lazy("cadence", "daily"),
+    "offline": pgettext_lazy("cadence", "offline"),
+    "attested": pgettext_lazy("cadence", "attested"),
+    "run": pgettext_lazy("cadence", "a run"),
+    "start": pgettext_lazy("cadence", "start"),
+}
+
+OWNERS_SHORT: dict[str, Promise] = {
+    "hardware": pgettext_lazy("owner", "Hardware"),
+    "platform": pgettext_lazy("owner", "Platform"),
+    "data": pgettext_lazy("owner", "Data"),
+    "user": pgettext_lazy("owner", "Run"),
+}
+
+NODE_ANSWERS: dict[str, Promise] = {
+    "ready": pgettext_lazy("node answer", "Yes"),
+    "not_ready": pgettext_lazy("node answer", "No"),
+    "unknown": pgettext_lazy("node answer", "Cannot tell"),
+}
+
+CAUSES: dict[str, Promise] = {
+    "report": _("by a report"),
+    "rejudge": _("judged again under other rules"),
+    "person": _("by a person"),
+}
+
+TROUBLES: dict[str, Promise] = {
+    "serial_changed": _(
+        "Another serial stands where a known one was. Its verdicts stay unknown until somebody confirms the machine."
+    ),
+    "two_boot_ids": _(
+        "Reports of two different boots alternate under one token: two machines may share it. "
+        "Revoke the token and enrol both again."
+    ),
+}
+
+PARTS: dict[str, Promise] = {"worker": _("Worker"), "beat": _("Beat"), "sweep": _("Sweep")}
+
+REASONS: dict[str, Promise] = {
+    "never_measured": _("never measured"),
+    "not_reported": _("missing from the last full report"),
+    "not_measured": _("tried, but nothing came back"),
+    "missing": _("a needed tool or file is missing"),
+    "hung": _("the tool hung and was stopped"),
+    "denied": _("the agent was not allowed to read it"),
+    "unreadable": _("the answer could not be understood"),
+    "not_captured": _("the capture does not hold it"),
+    "error": _("the probe failed"),
+    "not_loaded": _("not yet proved under load"),
+    "not_judged": _("not judged at the moment"),
+    "no_threshold": _("no threshold for this hardware"),
+    "unit_mismatch": _("value and threshold do not have the same unit"),
+    "criterion": _("a criterion is missed"),
+    "rejudging": _("rules changed, being judged again"),
+    "not_measured_under_version": _("not measured under this version of the item"),
+    "hardware_changed": _("hardware changed, to be confirmed"),
+    "nothing_proved": _("nothing proved yet"),
+    "one_boot": _("seen good under one boot only"),
+    "not_uniform": _("not the same on all nodes"),
+    "boot_conflict": _("two machines report under one name"),
+    "replayed": _("replayed from a capture"),
+    "no_nodes": _("no node was asked about"),
+    "unknown_node": _("not enrolled here"),
+    "run_required": _("a run must be named"),
+    "unsigned": _("signature missing"),
+    "unsettled": _("not yet settled"),
+    "suspect_check": _("failed on so many nodes at once that the check itself is in doubt"),
+    "stale": _("measured too long ago"),
+}
+
+# Reasons that speak of whole nodes, as headings and as what to do.
+WHOLE_TITLES: dict[str, Promise] = {
+    "stale": _("The agent is silent"),
+    "never_measured": _("No full report yet"),
+    "rejudging": _("Being judged by new rules"),
+    "hardware_changed": _("Hardware changed"),
+    "boot_conflict": _("Two machines under one name"),
+    "nothing_proved": _("Nothing proved"),
+    "unknown_node": _("Not enrolled"),
+    "no_nodes": _("No node"),
+}
+
+WHOLE_REMEDIES: dict[str, Promise] = {
+    "stale": _("Find out why the agent no longer reports: run `readiness-agent doctor` there."),
+    "never_measured": _("Start the agent, or wait for its first full report."),
+    "rejudging": _("Wait a few seconds."),
+    "hardware_changed": _("Confirm the changed hardware, or put the old part back."),
+    "boot_conflict": _("Find the second machine that reports under this name, and enrol it under its own."),
+    "nothing_proved": _("Give the node the hardware profile that fits it."),
+    "unknown_node": _("Enrol it, or correct its name in the question."),
+    "no_nodes": _("Enrol the nodes of this cluster."),
+}
+
+OPERATORS: dict[str, str] = {"eq": "=", "ne": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
+
+UNITS: dict[str, str] = {
+    "percent": "%",
+    "celsius": "°C",
+    "watts": "W",
+    "volts": "V",
+    "microseconds": "µs",
+    "milliseconds": "ms",
+    "seconds": "s",
+    "bytes": "B",
+    "per_hour": "/h",
+}
+# Units that say nothing beside a value.
+SILENT_UNITS = frozenset({"count", "text", "bool", "ratio"})

@@ -1,0 +1,182 @@
+"""A fleet that reports: every row was judged from facts that went through the front door of the services.
+
+Values of a healthy H200 node are written out here, one by one; a test changes what it is about.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from checks.models import CatalogVersion, Cluster, Node, Role, TokenKind
+from checks.selectors.rules import ruleset_for
+from checks.services.catalog import load_catalogue
+from checks.services.clusters import create_cluster
+from checks.services.enrolment import Enrolment, enrol_node
+from checks.services.people import grant_role
+from checks.services.report_v1 import ReportV1
+from checks.services.reports import record_report
+from checks.services.tokens import issue_token
+from portal.accounts.models import User
+
+CATALOG = Path(__file__).resolve().parents[1] / "checks" / "catalog"
+PASSWORD = "correct horse battery staple"
+BOOTED_BEFORE_S = 86_400.0
+
+Facts = Mapping[str, Any]
+
+_SYSCTL = {"configured_state": "set", "configured_by": "/etc/sysctl.d/90-training.conf:3"}
+HEALTHY: dict[str, Facts] = {
+    "gpu-present": {"gpus_visible": 8, "gpus_lost": 0},
+    "gpu-clean": {
+        "foreign_processes": 0, "job_processes": 0, "memory_used": 4, "mig_enabled": False, "compute_mode": "Default",
+    },
+    "gpu-ecc": {
+        "ecc_enabled": True, "volatile_uncorrectable": 0, "volatile_correctable": 0, "aggregate_sram_uncorrectable": 0,
+        "sram_threshold_exceeded": False, "remap_pending": False, "remap_failed": False,
+    },
+    "gpu-temperature": {"temperature": 61, "utilization": 97},
+    "gpu-clock-throttle": {
+        "hw_slowdown_active": False, "hw_thermal": 0, "power_brake": 0, "sw_thermal": 0, "sw_power_cap": 0,
+        "sm_clock": 1830, "utilization": 97,
+    },
+    "gpu-pcie-width": {"width": 16, "width_max": 16},
+    "gpu-pcie-generation": {"generation": 5, "generation_max": 5, "utilization": 97},
+    "gpu-fabric": {"gpus_not_completed": 0, "gpus_not_success": 0, "cliques": "0", "cluster_uuids": "0"},
+    "gpu-firmware": {"vbios": "96.00.89.00.01", "inforom": "G520.0200.00.05", "part_number": "900-21010-0040-000"},
+    "persistence-mode": {"gpus_without_persistence": 0},
+    "sysctl-swappiness": {"live": 1, "configured": 1, "swap_devices": 1, **_SYSCTL},
+    "sysctl-somaxconn": {"live": 65535, "configured": 65535, **_SYSCTL},
+    "sysctl-syn-backlog": {"live": 65535, "configured": 65535, **_SYSCTL},
+    "sysctl-netdev-backlog": {"live": 250000, "configured": 250000, "softnet_dropped": 17, **_SYSCTL},
+    "sysctl-file-max": {"live": 9223372036854775807, "configured_state": "unset"},
+    "ulimit-nofile": {"soft": 1048576, "hard": 1048576, "context": "limits.d"},
+    "ulimit-memlock": {"soft": "unlimited", "hard": "unlimited", "context": "limits.d"},
+    "numa-binding": {"numa_nodes": 2},
+    "cpu-governor": {"cpufreq": "present", "cpus": 192, "cpus_not_performance": 0, "governors": "performance"},
+    "clock-sync": {"synchronized": True, "offset": 0.4, "source": "chrony"},
+    "mem-oom": {"global_oom_kills_24h": 0, "memory_total": 2063800},
+    "hung-io": {"stuck_tasks": 0, "slow_mounts": 0},
+    "checkpoint-mount": {"mounted": True, "writable": True, "device": "nvme-raid", "fstype": "xfs"},
+    "checkpoint-atime": {"atime": "noatime", "fstype": "xfs"},
+}  # fmt: skip
+
+
+@dataclass
+class Fleet:
+    """One cluster and the tokens of its nodes."""
+
+    cluster: Cluster
+    enrolment: str
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    def node(self, hostname: str) -> Node:
+        """The node as it is stored now."""
+        return Node.objects.select_related("cluster", "readiness").get(cluster=self.cluster, hostname=hostname)
+
+    def enrol(self, hostname: str, *, at: datetime, switch: str = "", origin: str = "live") -> Node:
+        """Enrol one machine, never measured yet."""
+        asked = Enrolment(
+            hostname=hostname, serials={"system": f"S-{hostname}"}, boot_id=f"boot-{hostname}", agent_version="0.1.0",
+            origin=origin,
+        )  # fmt: skip
+        enrolled = enrol_node(bearer=self.enrolment, enrolment=asked, address="127.0.0.1", now=at)
+        self.tokens[hostname] = enrolled.token
+        Node.objects.filter(pk=enrolled.node.pk).update(switch=switch)
+        return self.node(hostname)
+
+    def report(
+        self,
+        hostname: str,
+        *,
+        at: datetime,
+        cadence: str = "tick",
+        changed: Mapping[str, Facts] | None = None,
+        subjects: Mapping[str, Sequence[str]] | None = None,
+        problems: Mapping[str, tuple[str, str]] | None = None,
+        evidence: Mapping[str, str] | None = None,
+        origin: str = "live",
+    ) -> None:
+        """One full report: healthy but for what is *changed* (on *subjects*, or all) and what could not be measured."""
+        node = self.node(hostname)
+        rules = ruleset_for(node.cluster, node)
+        covered = rules.planned(cadence)  # type: ignore[arg-type]
+        problems = dict(problems or {})
+        boottime = BOOTED_BEFORE_S + at.timestamp() % 1e6
+        facts = [
+            _fact(item, subject, name, value, rules.items[item].facts[name].value, boottime)
+            for item in covered
+            if item not in problems
+            for subject in rules.subjects(item)
+            for name, value in _facts(item, subject, changed or {}, subjects or {}).items()
+        ]
+        body = {
+            "schema": 1, "report_id": str(uuid.uuid4()), "agent_version": "0.1.0",
+            "node": {"hostname": hostname, "boot_id": f"boot-{hostname}", "serials": {"system": f"S-{hostname}"}},
+            "started_at": at.isoformat(), "finished_at": at.isoformat(),
+            "clock": {"unix": at.timestamp(), "boottime": boottime}, "cadence": cadence, "origin": origin,
+            "captured_at": (at - timedelta(days=3)).isoformat() if origin == "replay" else None,
+            "covered": list(covered), "facts": facts,
+            "problems": [{"item": item, "subject": None, "kind": kind, "detail": detail}
+                         for item, (kind, detail) in problems.items()],
+            "evidence": [_evidence(item, text) for item, text in (evidence or {}).items()],
+            "lost": {"spool": 0, "bad": 0},
+        }  # fmt: skip
+        record_report(
+            bearer=self.tokens[hostname], report=msgspec.convert(body, ReportV1), age_s=0.0, address="127.0.0.1",
+            received_at=at,
+        )  # fmt: skip
+
+
+def make_fleet(slug: str = "helios", *, at: datetime, profile: str = "8xh200", accept_replay: bool = False) -> Fleet:
+    """A cluster under the shipped catalogue, with a token to enrol nodes."""
+    if not CatalogVersion.objects.filter(in_force=True).exists():
+        load_catalogue(path=CATALOG, by=None, now=at)
+    cluster = create_cluster(
+        slug=slug,
+        name=slug.title(),
+        profile=profile,
+        by=None,
+        now=at,
+        provider="Frankfurt",
+        accept_replay=accept_replay,
+    )
+    _token, secret = issue_token(kind=TokenKind.ENROLMENT, cluster=cluster, created_by=None, now=at)
+    return Fleet(cluster, secret)
+
+
+def healthy_nodes(fleet: Fleet, hostnames: Iterable[str], *, at: datetime, switch: str = "") -> None:
+    """Nodes that reported everything, under load for long enough to prove it, the last time at *at*."""
+    for hostname in hostnames:
+        fleet.enrol(hostname, at=at - timedelta(hours=1), switch=switch)
+        fleet.report(hostname, at=at - timedelta(minutes=11), cadence="daily")
+        for minutes in (10, 5, 0):
+            fleet.report(hostname, at=at - timedelta(minutes=minutes))
+
+
+def person(username: str, cluster: Cluster | None = None, role: Role | None = None, **columns: Any) -> User:
+    """Somebody who can sign in, with one role in one cluster where both are given."""
+    user = User.objects.create_user(username=username, password=PASSWORD, **columns)
+    if cluster is not None and role is not None:
+        grant_role(user=user, cluster=cluster, role=role, by=None, now=datetime.now(UTC))
+    return user
+
+
+def _facts(item: str, subject: str, changed: Mapping[str, Facts], subjects: Mapping[str, Sequence[str]]) -> Facts:
+    touched = item in changed and subject in subjects.get(item, [subject])
+    return {**HEALTHY[item], **(changed[item] if touched else {})}
+
+
+def _fact(item: str, subject: str, name: str, value: Any, unit: str, boottime: float) -> dict[str, Any]:
+    fact = {"item": item, "subject": subject, "name": name, "value": value, "unit": unit}
+    return {**fact, "observed_at": boottime}
+
+
+def _evidence(item: str, text: str) -> dict[str, Any]:
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return {"probe": item.split("-")[0], "text": text, "truncated": False, "sha256": digest, "items": [item]}
