@@ -1,0 +1,215 @@
+"""How fast a report is stored and judged, against the same SQL from bare psycopg in the same run.
+
+Each round runs, one after the other: reports over HTTP (16 connections, a fresh one a report, as cron agents do), and
+the very statements of such reports, recorded beforehand, on one bare psycopg connection. The bound is CPU a report,
+server and database together: it moves least on a noisy machine. Reports lead to 40 or 80 results; 4 % of them flip.
+"""
+
+import gzip
+import itertools
+import statistics
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from benchmarks.cpu import own_seconds
+from benchmarks.fleet import body_of, passing_reports, results_in
+from benchmarks.load import load
+from benchmarks.machine import describe
+from benchmarks.portal import Bench, database, served
+
+ROUNDS = 3
+SECONDS = 4
+NODES = 64
+REPORTS_A_NODE = 60  # a round's supply: more than any machine of this size stores in SECONDS
+BARE_REPORTS = 400
+PROFILES = ("2xh200-virtual", "8xh200")
+
+SCRIPT = """
+local supply, at = {}, 0
+function init(args)
+  for line in io.lines("%(index)s") do
+    local token, start, length = line:match("(%%S+) (%%d+) (%%d+)")
+    supply[#supply + 1] = {token = token, start = tonumber(start), length = tonumber(length)}
+  end
+  bodies = io.open("%(bodies)s", "rb")
+end
+function request()
+  at = at + 1
+  local one = supply[at]
+  if one == nil then wrk.thread:stop(); one = supply[#supply] end
+  bodies:seek("set", one.start)
+  return wrk.format("POST", "/api/v1/reports", {
+    ["Authorization"] = "Bearer " .. one.token, ["Content-Type"] = "application/json", ["Content-Encoding"] = "gzip",
+    ["Report-Age"] = "0", ["Connection"] = "close"}, bodies:read(one.length))
+end
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One round of one fleet: reports a second over HTTP, and CPU milliseconds a report of both cases."""
+
+    per_second: float
+    p99_ms: float
+    errors: int
+    http_ms: float
+    bare_ms: float
+
+    @property
+    def ratio(self) -> float:
+        return self.http_ms / self.bare_ms
+
+
+def main() -> None:
+    """Run and print."""
+    print(f"ingest · {describe()}")
+    with database() as postgres:
+        fleets = {profile: Fleet.of(profile) for profile in PROFILES}
+        with served(postgres) as bench:
+            rounds: dict[str, list[Round]] = {profile: [] for profile in PROFILES}
+            for _, (profile, fleet) in itertools.product(range(ROUNDS + 1), fleets.items()):
+                rounds[profile].append(_round(bench, fleet))
+    for profile, fleet in fleets.items():
+        _print(profile, fleet, rounds[profile][1:])  # the first round of each warms up
+
+
+class Fleet:
+    """Nodes that have enrolled, with reports that nobody has sent yet."""
+
+    def __init__(self, rules: Any, nodes: dict[str, tuple[str, str]]) -> None:
+        self.results = results_in(rules)
+        self._tokens = {name: token for name, (token, _) in nodes.items()}
+        supply = REPORTS_A_NODE * (ROUNDS + 1) * 2
+        self._reports = {
+            name: passing_reports(rules, name, boot_id, count=supply) for name, (_, boot_id) in nodes.items()
+        }
+
+    @classmethod
+    def of(cls, profile: str) -> "Fleet":
+        from datetime import UTC, datetime
+
+        from checks.models import TokenKind
+        from checks.selectors.rules import ruleset_for
+        from checks.services.catalog import load_catalogue
+        from checks.services.clusters import create_cluster
+        from checks.services.enrolment import Enrolment, enrol_node
+        from checks.services.tokens import issue_token
+
+        now = datetime.now(UTC)
+        load_catalogue(path=Path("checks/catalog"), by=None, now=now)
+        cluster = create_cluster(slug=f"bench-{profile}", name=profile, profile=profile, by=None, now=now)
+        _, enrolling = issue_token(kind=TokenKind.ENROLMENT, cluster=cluster, now=now, created_by=None)
+        nodes = {}
+        for number in range(NODES):
+            boot_id = str(uuid.uuid4())
+            asked = Enrolment(f"gpu{number:03}", {}, boot_id, "bench", "live")
+            nodes[asked.hostname] = (enrol_node(bearer=enrolling, enrolment=asked, address=None, now=now).token, boot_id)
+        return cls(ruleset_for(cluster), nodes)
+
+    def next(self, count: int) -> Iterator[tuple[str, dict[str, object]]]:
+        """The next *count* reports, round the fleet, with their tokens."""
+        for name in itertools.islice(itertools.cycle(self._tokens), count):
+            yield self._tokens[name], next(self._reports[name])
+
+
+def _round(bench: Bench, fleet: Fleet) -> Round:
+    script = _supply(bench.place, fleet)
+    server, postgres = bench.server.seconds(), bench.postgres.seconds()
+    result = load(f"{bench.url}/api/v1/reports", connections=16, seconds=SECONDS, script=script)
+    http = bench.server.seconds() - server + bench.postgres.seconds() - postgres
+    bare = _bare(bench, _recorded(fleet))
+    return Round(result.per_second, result.p99_ms, result.errors, 1000 * http / result.requests, 1000 * bare)
+
+
+def _supply(place: Path, fleet: Fleet) -> Path:
+    """Bodies and their index for wrk, and the script that reads them."""
+    index, bodies, script = place / "index", place / "bodies", place / "ingest.lua"
+    start = 0
+    with index.open("w") as lines, bodies.open("wb") as file:
+        for token, report in fleet.next(NODES * REPORTS_A_NODE):
+            body = gzip.compress(body_of(report).encode(), 1)
+            file.write(body)
+            lines.write(f"{token} {start} {len(body)}\n")
+            start += len(body)
+    script.write_text(SCRIPT % {"index": index, "bodies": bodies})
+    return script
+
+
+def _recorded(fleet: Fleet) -> list[list[tuple[str, Any]]]:
+    """The statements of the next reports, by running them in a transaction that is rolled back."""
+    from datetime import UTC, datetime
+
+    from django.db import transaction
+
+    from checks.api.decode import decode_report
+    from checks.services.reports import record_report
+
+    recorded: list[list[tuple[str, Any]]] = []
+    with _listening() as statements, transaction.atomic():
+        for token, report in fleet.next(BARE_REPORTS):
+            decoded = decode_report(body_of(report).encode(), encoding="")
+            record_report(bearer=token, report=decoded, age_s=0.0, address=None, received_at=datetime.now(UTC))
+            recorded.append(list(statements))
+            statements.clear()
+        transaction.set_rollback(True)
+    return recorded
+
+
+@contextmanager
+def _listening() -> Iterator[list[tuple[str, Any]]]:
+    from checks.services import node_store
+
+    statements: list[tuple[str, Any]] = []
+    execute = node_store._execute
+
+    def listen(statement: str, parameters: Any) -> Any:
+        statements.append((statement, parameters))
+        return execute(statement, parameters)
+
+    node_store._execute = listen
+    try:
+        yield statements
+    finally:
+        node_store._execute = execute
+
+
+def _bare(bench: Bench, recorded: Sequence[Sequence[tuple[str, Any]]]) -> float:
+    """CPU seconds a report: this process and PostgreSQL, sending nothing but the recorded statements."""
+    with psycopg.connect(bench.database_url) as connection:
+        for statements in recorded[:50]:
+            _replay(connection, statements)
+        mine, postgres = own_seconds(), bench.postgres.seconds()
+        for statements in recorded[50:]:
+            _replay(connection, statements)
+        spent = own_seconds() - mine + bench.postgres.seconds() - postgres
+    return spent / (len(recorded) - 50)
+
+
+def _replay(connection: psycopg.Connection[Any], statements: Sequence[tuple[str, Any]]) -> None:
+    for statement, parameters in statements:
+        connection.execute(statement, parameters, prepare=True).fetchone()  # type: ignore[arg-type]
+    connection.commit()
+
+
+def _print(profile: str, fleet: Fleet, rounds: Sequence[Round]) -> None:
+    def middle(name: str) -> float:
+        return statistics.median(getattr(one, name) for one in rounds)
+
+    print(
+        f"  {profile}: {fleet.results} results a report · {middle('per_second'):.0f} reports/s (p99 {middle('p99_ms'):.0f} ms, "
+        f"errors {sum(one.errors for one in rounds)}) · CPU {middle('http_ms'):.2f} ms a report, bare SQL "
+        f"{middle('bare_ms'):.2f} ms, ratio {middle('ratio'):.2f} (target <= 2.0)"
+    )
+
+
+if __name__ == "__main__":
+    started = time.monotonic()
+    main()
+    print(f"  took {time.monotonic() - started:.0f} s")
