@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
-from readiness_agent.facts import MISSING, CouldNotMeasure, Unreadable
+from readiness_agent.facts import MISSING, NOT_CAPTURED, CouldNotMeasure, Unreadable
 from readiness_agent.parsers.process import job_of_cgroup
-from readiness_agent.source import Json, Source
+from readiness_agent.source import JOB_LIMITS, Json, Source
 
 MOST_PROCESSES = 64
 """Processes of jobs that are looked at: enough for every rank of a node, few enough for a tick."""
@@ -32,9 +32,22 @@ def is_job(source: Source, pid: int, job_user: Optional[str]) -> bool:
     Raises:
         CouldNotMeasure: neither can be told, for instance because the capture lacks it.
     """
-    if job_of_cgroup(source.read(f"/proc/{pid}/cgroup")):
-        return True
+    try:
+        if job_of_cgroup(source.read(f"/proc/{pid}/cgroup")):
+            return True
+    except CouldNotMeasure as error:
+        if error.kind == NOT_CAPTURED and _shows_a_job(source):
+            return True
+        raise
     return job_user is not None and source.stat(f"/proc/{pid}").uid == find_user(source, job_user).uid
+
+
+def _shows_a_job(source: Source) -> bool:
+    """Whether a capture says that a job ran and only lacks its pid: its GPUs are then *not judged*, never clean."""
+    try:
+        return bool(source.read(JOB_LIMITS))
+    except CouldNotMeasure:
+        return False
 
 
 def find_jobs(source: Source, job_user: Optional[str]) -> List[int]:

@@ -95,6 +95,13 @@ def test_memory_and_its_kills_are_read_where_they_were_captured() -> None:
     assert values(replay("h200x2-burn", 0), "mem-oom") == {"global_oom_kills_24h": 0, "memory_total": 257811}
 
 
+@pytest.mark.parametrize(("snapshot", "jobs"), [(0, 0), (3, 1)])
+def test_the_process_on_the_gpu_is_that_of_the_job_whose_limits_were_saved(snapshot: int, jobs: int) -> None:
+    facts = values(replay("h200x2-burn", snapshot), "gpu-clean", "gpu0")
+
+    assert (facts["job_processes"], facts["foreign_processes"]) == (jobs, 0)
+
+
 @pytest.mark.parametrize("item", ["hung-io", "checkpoint-mount"])
 def test_tasks_and_mounts_were_left_out_of_these_captures(item: str) -> None:
     result = replay("h200x2-burn", 0)
