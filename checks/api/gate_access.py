@@ -8,19 +8,11 @@ from rest_framework.request import Request
 
 from checks.api.authentication import bearer_text, client_address
 from checks.api.permissions import MissingScope
-from checks.domain.errors import CountersignError
 from checks.models import TokenKind
-from checks.selectors.gate_context import Asker, GateContext, context_of_token
+from checks.selectors.gate_context import Asker, GateContext, NoSuchCluster, context_of_token
 from checks.services.tokens import BadToken, note_use, parse_bearer, token_is_valid
 
 SCOPE = "gate:read"
-
-
-class NoSuchCluster(CountersignError):
-    """Not there, closed, or not this token's: a stranger cannot tell which."""
-
-    code = "not_found"
-    status = 404
 
 
 def open_gate(request: HttpRequest | Request, *, cluster: str, node: str = "", now: datetime) -> GateContext:
@@ -45,7 +37,7 @@ def open_gate(request: HttpRequest | Request, *, cluster: str, node: str = "", n
     asker, context = found
     _require_right(asker, node=node)
     if context is None:
-        raise NoSuchCluster(f"This token knows no cluster {cluster!r}; check the name, or ask for a token bound to it.")
+        raise NoSuchCluster(cluster)
     note_use(asker.token, now=now)
     return context
 

@@ -1,6 +1,5 @@
 """One gate answer over HTTP: JSON with an ETag, or plain text for shells; and how long it holds."""
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,8 +8,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.utils.http import parse_etags
 from rest_framework.request import Request
 
-# What moves with the clock alone; everything else in an answer is in its ETag.
-_CLOCKED = frozenset({"evaluated_at", "expires_at", "age_s", "ttl_s"})
+from checks.domain.answers import etag
+
 _TEXT_STATUS = {"ready": 200, "not_ready": 409, "unknown": 503}
 PLAIN = "text/plain; charset=utf-8"
 
@@ -20,12 +19,12 @@ def json_response(request: HttpRequest | Request, answer: Mapping[str, Any]) -> 
 
     The answer was computed for this request, so a 304 is never given for what held a moment ago.
     """
-    etag = etag_of(answer)
-    if etag in parse_etags(request.META.get("HTTP_IF_NONE_MATCH", "")):
+    tag = f'"{etag(answer)}"'
+    if tag in parse_etags(request.META.get("HTTP_IF_NONE_MATCH", "")):
         response: HttpResponse = HttpResponseNotModified()
     else:
         response = HttpResponse(_dump(answer), content_type="application/json")
-    response["ETag"] = etag
+    response["ETag"] = tag
     return _with_lifetime(response, answer)
 
 
@@ -40,11 +39,6 @@ def text_refusal(*, status: int, code: str, detail: str) -> HttpResponse:
     response = HttpResponse(f"unknown\n{code}: {_printable(detail)}\n", content_type=PLAIN, status=status)
     response["Cache-Control"] = "no-store"
     return response
-
-
-def etag_of(answer: Mapping[str, Any]) -> str:
-    """Hash of what the answer says, without what the clock alone changes in it."""
-    return f'"{hashlib.sha256(_dump(_without_clock(answer))).hexdigest()[:32]}"'
 
 
 def text_lines(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -66,30 +60,22 @@ def text_lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _reason_line(reason: Mapping[str, Any]) -> str:
-    """``gpu003 gpu4 gpu-ecc fail (criterion): 2, wanted eq 0; Replace the GPU [hardware]``."""
+    """``gpu003 gpu4 gpu-ecc fail (criterion): 2, threshold 0; Replace the GPU. [hardware]``."""
     place = " ".join(part for part in (reason["node"], reason["subject"], reason["item"]) if part)
-    line = f"{place} {reason['verdict'] or 'unknown'} ({reason['code']})".strip()
+    line = f"{place} {reason['verdict']} ({reason['code']})".strip()
     if reason["value"] is not None:
         line += f": {reason['value']}"
     if reason["threshold"] is not None:
-        line += f", wanted {reason['threshold']}"
+        line += f", threshold {reason['threshold']}"
     if reason["remedy"]:
         line += f"; {reason['remedy']}"
-    return _printable(f"{line} [{reason['owner']}]" if reason["owner"] else line)
+    return _printable(f"{line} [{reason['owner']}]")
 
 
 def _with_lifetime(response: HttpResponse, answer: Mapping[str, Any]) -> HttpResponse:
     response["Gate-TTL"] = str(answer["ttl_s"])
     response["Cache-Control"] = "private, no-cache"
     return response
-
-
-def _without_clock(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _without_clock(inner) for name, inner in value.items() if name not in _CLOCKED}
-    if isinstance(value, list | tuple):
-        return [_without_clock(inner) for inner in value]
-    return value
 
 
 def _printable(text: str) -> str:

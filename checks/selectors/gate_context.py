@@ -7,7 +7,18 @@ from typing import Any
 
 from django.db import connection
 
+from checks.domain.errors import CountersignError
 from checks.models import Cluster, Token
+
+
+class NoSuchCluster(CountersignError):
+    """Not there, closed, or not the asker's: a stranger cannot tell which."""
+
+    code = "not_found"
+    status = 404
+
+    def __init__(self, slug: str) -> None:
+        super().__init__(f"You know no cluster {slug!r}; check the name, or ask for a token or a role in it.")
 
 
 @dataclass(frozen=True, slots=True)

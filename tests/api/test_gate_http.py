@@ -4,11 +4,11 @@ from typing import Any
 
 from django.test import RequestFactory
 
-from checks.api.gate_http import etag_of, json_response, text_lines, text_refusal, text_response
+from checks.api.gate_http import json_response, text_lines, text_refusal, text_response
 
 ECC = {
     "code": "criterion", "layer": "physical", "item": "gpu-ecc", "node": "gpu003", "subject": "gpu4", "verdict": "fail",
-    "value": 2, "threshold": "eq 0", "age_s": 41, "remedy": "Replace the GPU.", "owner": "hardware",
+    "value": 2, "threshold": 0, "age_s": 41, "remedy": "Replace the GPU.", "owner": "hardware",
 }  # fmt: skip
 
 
@@ -27,6 +27,10 @@ def conditional(etag: str) -> Any:
     return RequestFactory().get("/", headers={"If-None-Match": etag})
 
 
+def tag_of(said: dict[str, Any]) -> str:
+    return json_response(RequestFactory().get("/"), said)["ETag"]
+
+
 def test_the_first_line_is_the_decision_and_nothing_else() -> None:
     assert next(text_lines(answer())) == "not_ready"
 
@@ -34,7 +38,7 @@ def test_the_first_line_is_the_decision_and_nothing_else() -> None:
 def test_a_reason_names_place_item_verdict_value_wish_and_who_cures_it() -> None:
     lines = list(text_lines(answer()))
 
-    assert "gpu003 gpu4 gpu-ecc fail (criterion): 2, wanted eq 0; Replace the GPU. [hardware]" in lines
+    assert "gpu003 gpu4 gpu-ecc fail (criterion): 2, threshold 0; Replace the GPU. [hardware]" in lines
 
 
 def test_ready_is_200_not_ready_409_and_cannot_tell_503() -> None:
@@ -53,7 +57,7 @@ def test_a_nodes_own_words_cannot_move_the_cursor_or_begin_a_line() -> None:
     lines = list(text_lines(answer(reasons=[hostile])))
 
     assert [line for line in lines if "gpu-ecc" in line] == [
-        "gpu003 gpu4 gpu-ecc fail (criterion): \\x1b[2Jok\\x0aready, wanted eq 0; Replace the GPU. [hardware]"
+        "gpu003 gpu4 gpu-ecc fail (criterion): \\x1b[2Jok\\x0aready, threshold 0; Replace the GPU. [hardware]"
     ]
 
 
@@ -64,25 +68,25 @@ def test_a_refusal_in_plain_text_begins_with_unknown() -> None:
     assert response["Content-Type"] == "text/plain; charset=utf-8"
 
 
-def test_the_clock_alone_does_not_change_the_etag() -> None:
+def test_a_later_answer_that_says_the_same_has_the_same_tag() -> None:
     clock = {"evaluated_at": "2026-11-30T12:01:00Z", "expires_at": "2026-11-30T12:05:00Z", "ttl_s": 239}
     later = answer(**clock, reasons=[ECC | {"age_s": 101}])
 
-    assert etag_of(later) == etag_of(answer())
+    assert tag_of(later) == tag_of(answer())
 
 
-def test_another_value_of_the_same_reason_changes_the_etag() -> None:
-    assert etag_of(answer(reasons=[ECC | {"value": 3}])) != etag_of(answer())
+def test_another_value_of_the_same_reason_has_another_tag() -> None:
+    assert tag_of(answer(reasons=[ECC | {"value": 3}])) != tag_of(answer())
 
 
 def test_a_copy_that_still_says_the_same_gets_304_with_its_lifetime() -> None:
-    response = json_response(conditional(etag_of(answer())), answer())
+    response = json_response(conditional(tag_of(answer())), answer())
 
     assert (response.status_code, response.content) == (304, b"")
     assert (response["Gate-TTL"], response["Cache-Control"]) == ("240", "private, no-cache")
 
 
 def test_a_copy_of_another_decision_gets_the_whole_answer() -> None:
-    response = json_response(conditional(etag_of(answer(decision="ready"))), answer())
+    response = json_response(conditional(tag_of(answer(decision="ready"))), answer())
 
     assert (response.status_code, response["Content-Type"]) == (200, "application/json")

@@ -3,6 +3,7 @@
 import os
 import signal
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.db import transaction
@@ -80,6 +81,5 @@ def test_beat_sends_the_outbox_too_and_leaves_its_own_sign_of_life(start_celery:
 
 
 def _only_child_of(pid: int) -> int:
-    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
-        (child,) = children.read().split()
+    (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
     return int(child)

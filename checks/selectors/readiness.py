@@ -1,0 +1,117 @@
+"""What the gate answers: may a job start on these nodes, now?
+
+Two statements, the first of which also authenticates (``gate_context``); a process that has not compiled the rules in
+force yet needs more, once. Nothing that is stored says *ready*: summaries and bad rows are inputs, the clock is applied
+to them on every question, and so a portal whose workers are dead answers *unknown*, never an old *ready*.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from checks.domain.answers import Why
+from checks.domain.breaker import drain_allowed
+from checks.domain.errors import CountersignError
+from checks.domain.readiness import Answer, Question, decide
+from checks.domain.verdicts import Owner, Purpose, Verdict
+from checks.selectors.gate_context import GateContext, NoSuchCluster, context_of_person
+from checks.selectors.gate_rows import GateRows, bad_row_of, odd_of, read_rows, rules_of, summary_of
+
+
+class RunsNotYet(CountersignError):
+    """The question names a run."""
+
+    code = "not_yet"
+
+    def __init__(self) -> None:
+        super().__init__("Runs cannot be asked about yet; leave out run, and ask for purpose=health.")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAnswer:
+    """The answer about one node. ``drain_allowed``: a scheduler may take it out of service for what failed."""
+
+    answer: Answer
+    drain_allowed: bool
+
+
+def answer_gate(
+    *, user: Any, cluster: str, nodes: Sequence[str] | None, purpose: Purpose | None, run: str | None, now: datetime
+) -> Answer:
+    """The gate's answer to a signed-in person: the very one that a scheduler gets.
+
+    Raises:
+        NoSuchCluster: there is no such cluster, or the person has no role in it.
+        RunsNotYet: *run* is named.
+    """
+    context = context_of_person(user=user, cluster=cluster, now=now)
+    if context is None:
+        raise NoSuchCluster(cluster)
+    return answer_in(context, nodes=nodes, purpose=purpose, run=run, now=now)
+
+
+def answer_in(
+    context: GateContext, *, nodes: Sequence[str] | None, purpose: Purpose | None, run: str | None, now: datetime
+) -> Answer:
+    """The answer about *nodes* (None: every node of the cluster that is not retired), once the asker is known.
+
+    Raises:
+        RunsNotYet: *run* is named.
+    """
+    return _ask(context, nodes, _purpose(purpose, run), now)[0]
+
+
+def answer_of_node(
+    context: GateContext, *, node: str, purpose: Purpose | None, run: str | None, now: datetime
+) -> NodeAnswer:
+    """The answer about one node, and whether it may be drained: the circuit breaker and the sweep have a say in that.
+
+    Raises:
+        RunsNotYet: *run* is named.
+    """
+    answer, rows = _ask(context, (node,), _purpose(purpose, run), now)
+    failing = {(why.item, why.subject) for why in answer.reasons if _is_broken_hardware(why)}
+    since = min((row.since for row in rows.bad or () if (row.item, row.subject) in failing), default=None)
+    tripped = bool(context.suspect_items)
+    return NodeAnswer(answer, drain_allowed(tripped=tripped, swept_at=context.sweep_at, failing_since=since, now=now))
+
+
+def _ask(context: GateContext, nodes: Sequence[str] | None, purpose: Purpose, now: datetime) -> tuple[Answer, GateRows]:
+    cluster = context.cluster
+    names = None if nodes is None else tuple(dict.fromkeys(name.lower() for name in nodes))
+    rules = rules_of(cluster)
+    rows = read_rows(cluster, names, purpose=purpose, rules=rules, now=now)
+    found = {row.hostname: row for row in rows.nodes or ()}
+    interval = timedelta(seconds=cluster.interval_s)
+    bad = [
+        bad_row_of(state, node, rules[node.profile].items.get(state.item), interval=interval, now=now)
+        for state in rows.bad or ()
+        if (node := found[state.hostname]).profile in rules
+    ]
+    question = Question(
+        purpose=purpose,
+        cluster=cluster.slug,
+        catalogue_version=context.catalog_version,
+        unknown_nodes=tuple(name for name in names or () if name not in found),
+    )
+    answer = decide(
+        question,
+        [summary_of(row, cluster.judged_under, purpose=purpose) for row in found.values()],
+        bad,
+        now=now,
+        compared=odd_of(rows.compared or (), rules),
+        suspects=context.suspect_items,
+        ends=[row.until for row in bad if row.until is not None],
+    )
+    return answer, rows
+
+
+def _purpose(purpose: Purpose | None, run: str | None) -> Purpose:
+    if run:
+        raise RunsNotYet
+    return purpose or Purpose.HEALTH
+
+
+def _is_broken_hardware(why: Why) -> bool:
+    return why.verdict is Verdict.FAIL and why.owner is Owner.HARDWARE
