@@ -18,6 +18,10 @@ COMMANDS: Dict[str, str] = {
     "doctor": "what this agent can see, and which items will be unknown, and why",
 }
 
+EX_IOERR = 74
+EX_PIPE = 141
+"""The reader of our output left; a shell shows the same for any tool."""
+
 USAGE = "usage: readiness-agent COMMAND [OPTIONS]      (readiness-agent COMMAND --help tells more)"
 
 
@@ -30,7 +34,10 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         print(f"readiness-agent: {error}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
-        return 141  # the reader of our output left; a shell shows the same for any tool
+        return EX_PIPE
+    except OSError as error:
+        print(f"readiness-agent: {error}: see that this user may use it, and that the disk has room", file=sys.stderr)
+        return EX_IOERR
     except KeyboardInterrupt:
         return 130
 
@@ -57,5 +64,9 @@ def _dispatch(arguments: List[str]) -> int:
 def _help() -> str:
     lines = [USAGE, "", "Measures this node and reports facts; it never judges.", "", "commands:"]
     lines += [f"  {name:<9} {purpose}" for name, purpose in COMMANDS.items()]
-    lines += ["", "exit codes common to all: 64 wrong usage, 78 configuration missing or wrong, or not enrolled"]
+    lines += [
+        "",
+        "exit codes common to all: 64 wrong usage, 74 a file of its own cannot be used,",
+        "  78 configuration missing or wrong, or not enrolled",
+    ]
     return "\n".join(lines)

@@ -10,10 +10,11 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Se
 
 from readiness_agent import __version__
 from readiness_agent.facts import EVERY_SUBJECT, UNREADABLE, Fact, Problem
-from readiness_agent.identity import SERIAL
+from readiness_agent.identity import IDENTITY, SERIAL
 from readiness_agent.node import Moment
 from readiness_agent.plan import DAY, SCHEMA
 from readiness_agent.runner import Outcome
+from readiness_agent.source import Probe
 from readiness_agent.state import State
 
 MAX_TEXT = 1024
@@ -32,6 +33,11 @@ class Measured(NamedTuple):
     outcomes: Sequence[Outcome]
     started: Moment
     finished: Moment
+
+    def of_probes(self, probes: Sequence[Probe]) -> Measured:
+        """The part of it that belongs in a report of *probes*; serials belong in every one."""
+        wanted = {IDENTITY.name, *(probe.name for probe in probes)}
+        return self._replace(outcomes=[one for one in self.outcomes if one.probe.name in wanted])
 
     def covered(self) -> List[str]:
         """Items that were tried."""

@@ -99,19 +99,28 @@ class Spool:
             return None
 
     def delivered(self, entry: Entry) -> None:
-        """The portal has it."""
-        os.unlink(entry.path)
+        """The portal has it. One that cannot be deleted is sent again, and known there by its id."""
+        try:
+            os.unlink(entry.path)
+        except OSError:
+            pass  # the disk has become read-only; the report itself arrived
 
     def set_aside(self, path: str, lost: Dict[str, int]) -> None:
         """Move a refused or damaged report to ``bad/``, keep the newest ten there, and count it.
 
         What it would have told about earlier losses is counted again, for the next report to tell.
         """
-        os.replace(path, os.path.join(self.bad, os.path.basename(path)))
+        try:
+            os.replace(path, os.path.join(self.bad, os.path.basename(path)))
+            self._keep_newest_bad()
+            self._count({"spool": lost.get("spool", 0), "bad": lost.get("bad", 0) + 1})
+        except OSError:
+            pass  # a read-only disk: it stays, and is refused and counted when it can be moved
+
+    def _keep_newest_bad(self) -> None:
         kept = [os.path.join(self.bad, name) for name in os.listdir(self.bad)]
         for oldest in sorted(kept, key=lambda each: os.stat(each).st_ctime_ns)[:-KEPT_BAD]:
             os.unlink(oldest)
-        self._count({"spool": lost.get("spool", 0), "bad": lost.get("bad", 0) + 1})
 
     def _drop(self, path: str) -> None:
         try:
@@ -126,8 +135,11 @@ class Spool:
         write_json(self._lost_file, {kind: max(0, before[kind] + gained.get(kind, 0)) for kind in before})
 
     def _paths(self) -> List[str]:
-        names = sorted(name for name in os.listdir(self.directory) if not name.endswith(".tmp"))
-        return [os.path.join(self.directory, name) for name in names]
+        try:
+            names = os.listdir(self.directory)
+        except OSError:
+            return []  # open() has said so
+        return [os.path.join(self.directory, name) for name in sorted(names) if not name.endswith(".tmp")]
 
     def _next_number(self) -> int:
         numbers = [_number(path) for path in self._paths()]

@@ -55,8 +55,7 @@ class Tick:
         if may_talk and should_ask(self._agent.plan(), self._state, started, bool(due)):
             may_talk = self._ask_plan(started)
             due = self.due(started)
-        for one in due:
-            self._measure(one)
+        self._measure(due)
         sent = self._push() if may_talk else 0
         if sent:
             self._refresh_decisions()
@@ -75,10 +74,7 @@ class Tick:
             self._messages.append(f"spool unwritable ({error.strerror}): reports are sent from memory only")
 
     def _waiting(self) -> int:
-        try:
-            return len(self._agent.spool.waiting())
-        except OSError:
-            return 0
+        return len(self._agent.spool.waiting())
 
     def _is_held(self, moment: Moment) -> bool:
         """Whether the portal, or repeated failure, said to wait longer."""
@@ -109,8 +105,15 @@ class Tick:
         self._state.set_plan(raw)
         self._state.set_text("plan_etag", answer.headers.get("etag", ""))
 
-    def _measure(self, due: Due) -> None:
-        measured = self._agent.measure(due.probes)
+    def _measure(self, due: List[Due]) -> None:
+        """Run each probe once, whichever reports need it: no counter is read twice in a tick."""
+        if not due:
+            return
+        measured = self._agent.measure(tuple({probe.name: probe for one in due for probe in one.probes}.values()))
+        for one in due:
+            self._report(one, measured.of_probes(one.probes))
+
+    def _report(self, due: Due, measured: Measured) -> None:
         report = build_report(
             due.cadence,
             measured,
@@ -124,22 +127,25 @@ class Tick:
             self._messages.append(complaint)
             self._unspooled.append(entry)
         self._reports.append({key: report[key] for key in ("report_id", "cadence", "covered")})
-        self._note(due, measured)
-
-    def _note(self, due: Due, measured: Measured) -> None:
         note_outcome(self._state, due, measured.covered(), measured.failed_items(), measured.finished)
         if due.cadence == "tick":
             self._state.set_number("job_running", is_job_running(measured.facts()))
 
     def _push(self) -> int:
         """Send what waits; the number delivered."""
-        self._agent.spool.trim(now())
+        self._trim_spool()
         if not self._unspooled and not self._waiting():
             return 0
         time.sleep(jitter(self._agent.hostname, self._spread))
         flushed = flush(self._agent.portal, self._agent.spool, self._unspooled)
         self._learn(flushed)
         return flushed.sent
+
+    def _trim_spool(self) -> None:
+        try:
+            self._agent.spool.trim(now())
+        except OSError as error:
+            self._messages.append(f"spool cannot be trimmed ({error.strerror}): old reports stay")
 
     def _refresh_decisions(self) -> None:
         """Keep the decisions fresh that ``gate`` was asked for lately: a Prolog must find one, and must not wait."""

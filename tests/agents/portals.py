@@ -94,7 +94,9 @@ class LoopbackPortal:
                 self._reply(self.rfile.read(int(self.headers.get("Content-Length", "0"))))
 
             def _reply(self, body: bytes) -> None:
-                asked = Asked(self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+                asked = Asked(
+                    self.command, self.path, {name.lower(): value for name, value in self.headers.items()}, body
+                )
                 portal.asked.append(asked)
                 reply = portal.answer(asked)
                 self.send_response(reply.status)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from readiness_agent.lock import TickLock
 
-HOLD = "import sys; from readiness_agent.lock import TickLock; print(TickLock(sys.argv[1]).acquire(), flush=True); input()"
+HOLD = (
+    "import sys; from readiness_agent.lock import TickLock; print(TickLock(sys.argv[1]).acquire(), flush=True); input()"
+)
 
 
 def holder(path: Path) -> subprocess.Popen[str]:

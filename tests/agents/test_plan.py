@@ -13,7 +13,11 @@ from readiness_agent.state import State
 
 from tests.agents.conftest import uptime_probe
 
-FAST, RIDER, SLOW = uptime_probe("fast", "one", "two"), uptime_probe("rider", "ride", cadence="run"), uptime_probe("slow", "s", cadence="daily")
+FAST, RIDER, SLOW = (
+    uptime_probe("fast", "one", "two"),
+    uptime_probe("rider", "ride", cadence="run"),
+    uptime_probe("slow", "s", cadence="daily"),
+)
 PROBES = (FAST, RIDER, SLOW)
 PLAN = Plan(interval=300.0, tick=("one",), daily=("s",))
 START = Moment(1_795_983_439.0, 1000.0, "boot-a")
@@ -100,7 +104,11 @@ def test_while_a_job_runs_all_nodes_measure_in_the_same_minute(tmp_path: Path) -
         state.set_number("job_running", 1)
         moments = (later(float(second)) for second in range(160, 700))
         starts.append(
-            next(at.unix for at in moments if "tick" in {one.cadence for one in due_reports(PLAN, PROBES, state, at, hostname)})
+            next(
+                at.unix
+                for at in moments
+                if "tick" in {one.cadence for one in due_reports(PLAN, PROBES, state, at, hostname)}
+            )
         )
 
     assert len(set(starts)) == 1

@@ -209,9 +209,9 @@ def test_a_connection_the_portal_closed_meanwhile_is_opened_again(
     agent: Agent, portal: LoopbackPortal, spooled: Callable[..., None]
 ) -> None:
     spooled("r1", "r2")
-    portal.answer = lambda asked: (lambda reply: Reply(reply.status, reply.body, {**reply.headers, "Connection": "close"}))(
-        accept(asked)
-    )
+    portal.answer = lambda asked: (
+        lambda reply: Reply(reply.status, reply.body, {**reply.headers, "Connection": "close"})
+    )(accept(asked))
 
     assert flush_all(agent).sent == 2
 

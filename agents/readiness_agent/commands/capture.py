@@ -37,8 +37,8 @@ def main(argv: Sequence[str]) -> int:
     started, config = now(), config_if_any(paths_of(options))
     outcomes = run_probes([IDENTITY, *PROBES], RecordingSource, config.probe_context())
     for outcome in outcomes:
-        if not outcome.records:
-            log(f"{outcome.probe.name} left no record: a replay will call its items not captured")
+        if not outcome.records and outcome.result.problems:
+            log(f"{outcome.probe.name} read nothing: {outcome.result.problems[0].detail}")
     records = [record for outcome in outcomes for record in outcome.records]
     redact = Redaction(hostname()) if options.redact else keep_everything
     count = write_capture(output, started, hostname(), config.probe_context(), records, redact)

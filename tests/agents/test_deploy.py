@@ -1,0 +1,141 @@
+"""The one file that nodes download, and the script that puts it in place and takes it away."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from readiness_agent import __version__
+
+from checks.services import agent_archive
+from tests.agents.portals import Asked, LoopbackPortal, Reply
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "agents/deploy"
+
+
+@pytest.fixture(scope="module")
+def pyz(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("built") / "readiness-agent.pyz"
+    subprocess.run(
+        [sys.executable, str(ROOT / "agents/build_pyz.py"), "-o", str(path)], check=True, capture_output=True
+    )
+    return path
+
+
+@pytest.fixture
+def download(portal: LoopbackPortal, pyz: Path) -> LoopbackPortal:
+    """A portal that serves the agent and enrols whoever asks."""
+    content = pyz.read_bytes()
+
+    def serve(asked: Asked) -> Reply:
+        if asked.path == "/agent/readiness-agent.pyz":
+            return Reply(200, content)
+        if asked.path == "/agent/readiness-agent.pyz.sha256":
+            return Reply(200, f"{hashlib.sha256(content).hexdigest()}  readiness-agent.pyz\n".encode())
+        return Reply.of_json(201, {"token": "cs_agent_k_s", "hostname": "node-1", "cluster": "alpha"})
+
+    portal.answer = serve
+    return portal
+
+
+def install(root: Path, *arguments: str, token: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the script below *root*; it starts nothing there."""
+    return subprocess.run(
+        ["sh", str(DEPLOY / "install.sh"), "--python", sys.executable, *arguments], input=token, text=True,
+        capture_output=True, env={**os.environ, "DESTDIR": str(root)}, check=False,
+    )  # fmt: skip
+
+
+def test_the_same_sources_make_the_same_file(pyz: Path, tmp_path: Path) -> None:
+    again = tmp_path / "readiness-agent.pyz"
+    subprocess.run(
+        [sys.executable, str(ROOT / "agents/build_pyz.py"), "-o", str(again)], check=True, capture_output=True
+    )
+
+    assert again.read_bytes() == pyz.read_bytes()
+    assert (
+        pyz.with_name("readiness-agent.pyz.sha256").read_text().split()[0]
+        == hashlib.sha256(pyz.read_bytes()).hexdigest()
+    )
+
+
+def test_the_portal_serves_the_file_that_the_build_makes(pyz: Path) -> None:
+    assert agent_archive.build(ROOT / "agents") == pyz.read_bytes()
+
+
+def test_the_one_file_runs_by_itself(pyz: Path) -> None:
+    run = subprocess.run([sys.executable, "-I", str(pyz), "--version"], capture_output=True, text=True, check=True)
+
+    assert run.stdout.strip() == __version__
+
+
+def test_installing_leaves_an_enrolled_agent_and_a_cron_line(download: LoopbackPortal, tmp_path: Path) -> None:
+    done = install(tmp_path, "--portal", download.url, "--token-file", "-", "--cron", token="cs_enrolment_k_s\n")
+
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "etc/readiness-agent/token").read_text() == "cs_agent_k_s\n"
+    assert (tmp_path / "etc/cron.d/readiness-agent").read_text() == (DEPLOY / "readiness-agent.cron").read_text()
+    assert (tmp_path / "usr/local/bin/readiness-agent").read_text().endswith('readiness-agent.pyz "$@"\n')
+
+
+def test_with_systemd_it_leaves_a_timer(download: LoopbackPortal, tmp_path: Path) -> None:
+    install(tmp_path, "--portal", download.url, "--token-file", "-", "--systemd", token="cs_enrolment_k_s\n")
+
+    for unit in ("readiness-agent.service", "readiness-agent.timer"):
+        assert (tmp_path / "etc/systemd/system" / unit).read_text() == (DEPLOY / unit).read_text()
+
+
+def test_an_agent_with_another_checksum_is_not_installed(download: LoopbackPortal, tmp_path: Path) -> None:
+    done = install(tmp_path, "--portal", download.url, "--token-file", "-", "--sha256", "0" * 64, token="t\n")
+
+    assert done.returncode == 1
+    assert "SHA-256" in done.stderr
+    assert not (tmp_path / "usr").exists()
+
+
+def test_a_damaged_download_is_not_installed(download: LoopbackPortal, tmp_path: Path) -> None:
+    serve = download.answer
+    download.answer = lambda asked: Reply(200, b"half") if asked.path.endswith(".pyz") else serve(asked)
+
+    assert install(tmp_path, "--portal", download.url, "--token-file", "-", token="t\n").returncode == 1
+    assert not (tmp_path / "usr").exists()
+
+
+def test_removing_takes_everything_but_the_configuration(download: LoopbackPortal, tmp_path: Path) -> None:
+    install(tmp_path, "--portal", download.url, "--token-file", "-", "--cron", token="cs_enrolment_k_s\n")
+
+    assert install(tmp_path, "--remove").returncode == 0
+
+    left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file())
+    assert left == ["etc/readiness-agent/agent.json", "etc/readiness-agent/token"]
+
+
+def test_purging_leaves_nothing(download: LoopbackPortal, tmp_path: Path) -> None:
+    install(tmp_path, "--portal", download.url, "--token-file", "-", "--cron", token="cs_enrolment_k_s\n")
+
+    install(tmp_path, "--remove", "--purge")
+
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--portal", "http://portal.example"], [], ["--token", "secret"], ["--portal"], ["--purge"]]
+)
+def test_wrong_usage_ends_with_64_and_changes_nothing(arguments: list[str], tmp_path: Path) -> None:
+    done = install(tmp_path, *arguments)
+
+    assert done.returncode == 64
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("sample", ["prolog.sh", "health-check.sh"])
+def test_the_slurm_samples_call_a_command_that_exists(sample: str, pyz: Path) -> None:
+    arguments = (DEPLOY / "slurm" / sample).read_text().splitlines()[-1].split()[2:]
+    run = subprocess.run([sys.executable, str(pyz), *arguments, "--help"], capture_output=True, check=False)
+
+    assert run.returncode == 0
