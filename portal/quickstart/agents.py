@@ -1,6 +1,5 @@
 """The node agents of the quickstart: this machine, measured for real, and an example node, replayed from a capture."""
 
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,11 +67,6 @@ class Agent:
         environment = dict(self.environment) | {"READINESS_AGENT_HOME": str(self.home)}
         log = f"agent-{self.name}"
         return programs.start([str(programs.AGENT), *arguments], name=log, place=self.place, environment=environment)
-
-
-def hostname() -> str:
-    """This machine's name, as its agent reports it."""
-    return platform.node()
 
 
 def this_machine(place: Place, environment: Mapping[str, str]) -> Agent:

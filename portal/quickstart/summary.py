@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from portal.quickstart.agents import EXAMPLE_CLUSTER, EXAMPLE_NODE, hostname
+from portal.quickstart.agents import EXAMPLE_CLUSTER, EXAMPLE_NODE
 from portal.quickstart.portal_client import node_readiness
+from readiness_agent.node import hostname
 
 SHOWN_REASONS = 5
 
