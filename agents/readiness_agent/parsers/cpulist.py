@@ -17,6 +17,8 @@ def parse_cpulist(text: str) -> Tuple[int, ...]:
     Raises:
         Unreadable: it is no such list.
     """
+    if not text.endswith("\n"):
+        raise Unreadable(f"{text[:40]!r} is cut: the kernel ends such a list with a new line")
     members: List[int] = []
     for part in text.strip().split(",") if text.strip() else ():
         found = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", part)

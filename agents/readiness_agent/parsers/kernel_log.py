@@ -15,15 +15,15 @@ REAPER = "reaper"
 SAME_EVENT_SECONDS = 5.0
 """Lines about one pid within this time are one kill."""
 
-_AFTER_BOOT = re.compile(r"(?:[a-z]+ *:[a-z]+ *: *)?\[ *([0-9]+\.[0-9]+)\] ?")
-_KMSG = re.compile(r"[0-9]+,[0-9]+,([0-9]+),[^;]*;")
+_AFTER_BOOT = re.compile(r"(?:[a-z]+ *:[a-z]+ *: *)?\[ *([0-9]{1,12}\.[0-9]{1,9})\] ?")
+_KMSG = re.compile(r"[0-9]+,[0-9]+,([0-9]{1,20}),[^;]*;")
 _WALL_CLOCK = re.compile(
     r"(?:[a-z]+ *:[a-z]+ *: *)?([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})[,.]([0-9]{6})"
     r"([+-][0-9]{2}:[0-9]{2}) ?"
 )
-_CONSTRAINT = re.compile(r"oom-kill:constraint=(\w+)(?:.*,pid=([0-9]+))?")
-_KILLED = re.compile(r"(Memory cgroup out of memory|Out of memory): Kill(?:ed)? process ([0-9]+)")
-_REAPED = re.compile(r"oom_reaper: reaped process ([0-9]+)")
+_CONSTRAINT = re.compile(r"oom-kill:constraint=(\w+)(?:.*,pid=([0-9]{1,10}))?")
+_KILLED = re.compile(r"(Memory cgroup out of memory|Out of memory): Kill(?:ed)? process ([0-9]{1,10})")
+_REAPED = re.compile(r"oom_reaper: reaped process ([0-9]{1,10})")
 
 
 class LogRecord(NamedTuple):

@@ -60,7 +60,7 @@ def parse_process_limits(text: str) -> Limits:
 
 
 def _table_row(text: str, name: str, unit: str) -> Limit:
-    found = re.search(rf"^{name} +([0-9]+|unlimited) +([0-9]+|unlimited) +{unit}\s*$", text, re.MULTILINE)
+    found = re.search(rf"^{name} +([0-9]{{1,20}}|unlimited) +([0-9]{{1,20}}|unlimited) +{unit}\s*$", text, re.MULTILINE)
     if not found:
         raise Unreadable(f"no complete line {name!r} in the limits of the process")
     return Limit(_amount(found.group(1)), _amount(found.group(2)))
@@ -72,8 +72,8 @@ def parse_ulimit(text: str) -> Limits:
     Raises:
         Unreadable: it shows no such limits.
     """
-    nofile = re.search(r"^open files +\(-n\) +([0-9]+|unlimited)$", text, re.MULTILINE)
-    memlock = re.search(r"^max locked memory +\(kbytes, -l\) +([0-9]+|unlimited)$", text, re.MULTILINE)
+    nofile = re.search(r"^open files +\(-n\) +([0-9]{1,20}|unlimited)$", text, re.MULTILINE)
+    memlock = re.search(r"^max locked memory +\(kbytes, -l\) +([0-9]{1,20}|unlimited)$", text, re.MULTILINE)
     if not nofile or not memlock:
         raise Unreadable("no complete output of ulimit -a: it lacks open files (-n) or max locked memory (kbytes, -l)")
     return Limits(Limit(_amount(nofile.group(1)), None), Limit(_amount(memlock.group(1), _KIB), None))
@@ -149,7 +149,7 @@ def _rank(domain: str, account: Account) -> int:
 
 def _in_range(text: str, number: int) -> bool:
     """``1000:2000``, ``1000:``, ``:2000`` or one number, as PAM writes ranges of ids."""
-    found = re.fullmatch(r"([0-9]*)(:?)([0-9]*)", text)
+    found = re.fullmatch(r"([0-9]{0,10})(:?)([0-9]{0,10})", text)
     if not found or text in ("", ":"):
         return False
     low, colon, high = found.groups()

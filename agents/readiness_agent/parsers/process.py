@@ -7,7 +7,9 @@ from typing import NamedTuple, Optional
 
 from readiness_agent.facts import Unreadable
 
-_STAT = re.compile(r"([0-9]+) \((.*)\) ([A-Za-z]) ((?:-?[0-9]+ ?){19,})", re.DOTALL)
+_NUMBER = re.compile(r"[0-9]{1,20}")
+_FIELDS_FROM_STATE, _STARTED = 21, 19
+"""Field 3, the state, is the first behind the name; field 22 is the start, and a 23rd shows that it is not cut (proc(5))."""
 _SLURM_JOB = re.compile(r"/(?:slurm[^/]*)(?:/[^/]+)*?/job_([0-9]+)(?:/|$)", re.MULTILINE)
 _POD = re.compile(r"/kubepods[^\n]*?[/-]pod([0-9a-f][0-9a-f_-]*?)(?:\.slice)?(?:/|$)", re.MULTILINE)
 
@@ -29,10 +31,12 @@ def parse_task_stat(text: str) -> TaskStat:
     Raises:
         Unreadable: fields are missing.
     """
-    found = _STAT.match(text)
-    if not found:
+    head, _, tail = text.rpartition(")")
+    pid, _, name = head.partition(" (")
+    fields = tail.split()
+    if len(fields) < _FIELDS_FROM_STATE or not _NUMBER.fullmatch(pid) or not _NUMBER.fullmatch(fields[_STARTED]):
         raise Unreadable("a line of /proc/PID/stat is not complete")
-    return TaskStat(int(found.group(1)), found.group(2), found.group(3), int(found.group(4).split()[18]))
+    return TaskStat(int(pid), name, fields[0], int(fields[_STARTED]))
 
 
 def parse_switches(text: str) -> int:
@@ -41,7 +45,7 @@ def parse_switches(text: str) -> int:
     Raises:
         Unreadable: ``/proc/PID/status`` lacks the two counters.
     """
-    found = re.findall(r"^(?:non)?voluntary_ctxt_switches:\t([0-9]+)$", text, re.MULTILINE)
+    found = re.findall(r"^(?:non)?voluntary_ctxt_switches:\t([0-9]{1,20})$", text, re.MULTILINE)
     if len(found) != 2:
         raise Unreadable("/proc/PID/status has no complete counters of context switches")
     return sum(map(int, found))

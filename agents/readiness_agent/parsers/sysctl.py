@@ -46,8 +46,19 @@ class _Line(NamedTuple):
     """None for ``-key``: leave this key alone."""
 
 
+def parse_sysctl_file(text: str) -> int:
+    """One live value, the text of a file below /proc/sys.
+
+    Raises:
+        Unreadable: it is no single whole number, or it is cut: the kernel ends it with a new line.
+    """
+    if not text.endswith("\n"):
+        raise Unreadable(f"{text[:40]!r} is cut: the kernel ends a value with a new line")
+    return parse_sysctl_value(text)
+
+
 def parse_sysctl_value(text: str) -> int:
-    """One live value below /proc/sys, or one configured value.
+    """One value of a dump or a file of settings.
 
     Raises:
         Unreadable: it is no single whole number.

@@ -15,6 +15,7 @@ from readiness_agent.parsers.sysctl import (
     effective_setting,
     in_boot_order,
     parse_sysctl_dump,
+    parse_sysctl_file,
     parse_sysctl_value,
 )
 from readiness_agent.source import Probe, ProbeContext, Source
@@ -63,7 +64,7 @@ def measure(source: Source, _: ProbeContext) -> ProbeResult:
 def _live(source: Source, key: Key) -> int:
     """From its file; from the output of sysctl where a capture holds only that."""
     try:
-        return parse_sysctl_value(source.read(key.path))
+        return parse_sysctl_file(source.read(key.path))
     except CouldNotMeasure as error:
         if error.kind != NOT_CAPTURED:
             raise

@@ -11,7 +11,7 @@ from readiness_agent.parsers.sysctl import (
     files_of_grep,
     in_boot_order,
     parse_sysctl_dump,
-    parse_sysctl_value,
+    parse_sysctl_file,
 )
 from tests.agents.parsers.inputs import shared
 
@@ -51,13 +51,13 @@ def test_the_last_line_of_a_dump_counts_only_when_it_is_complete() -> None:
 
 @pytest.mark.parametrize(("text", "value"), [("60\n", 60), ("26396503\n", 26396503), (" 1 \n", 1)])
 def test_one_live_value_is_a_number(text: str, value: int) -> None:
-    assert parse_sysctl_value(text) == value
+    assert parse_sysctl_file(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "\n", "4096 87380 16777216\n", "N/A\n", "-\n", "1_000\n", "٥\n"])
+@pytest.mark.parametrize("text", ["", "1", "\n", "4096 87380 16777216\n", "N/A\n", "-\n", "1_000\n", "٥\n"])
 def test_what_is_no_single_number_is_unreadable(text: str) -> None:
     with pytest.raises(Unreadable):
-        parse_sysctl_value(text)
+        parse_sysctl_file(text)
 
 
 def test_the_last_file_wins() -> None:
