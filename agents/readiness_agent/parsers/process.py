@@ -9,7 +9,7 @@ from readiness_agent.facts import Unreadable
 
 _NUMBER = re.compile(r"[0-9]{1,20}")
 _FIELDS_FROM_STATE, _STARTED = 21, 19
-"""Field 3, the state, is the first behind the name; field 22 is the start, and a 23rd shows that it is not cut (proc(5))."""
+"""Field 3, the state, is the first behind the name; field 22 is the start; a 23rd shows that it is whole (proc(5))."""
 _SLURM_JOB = re.compile(r"/(?:slurm[^/]*)(?:/[^/]+)*?/job_([0-9]+)(?:/|$)", re.MULTILINE)
 _POD = re.compile(r"/kubepods[^\n]*?[/-]pod([0-9a-f][0-9a-f_-]*?)(?:\.slice)?(?:/|$)", re.MULTILINE)
 
