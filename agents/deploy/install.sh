@@ -77,9 +77,10 @@ fi
 [ -n "$portal" ] || misuse "--portal is needed"
 case $portal in
     https://*) ;;
-    http://127.* | http://localhost | http://localhost:* | http://\[::1\]*) ;;
+    http://127.0.0.1 | http://127.0.0.1:* | http://localhost | http://localhost:* | http://\[::1\] | http://\[::1\]:*) ;;
     *) misuse "--portal must be https:// (http:// only to this machine)" ;;
 esac
+case $portal in *@* | *[[:space:]]*) misuse "--portal must be an address without a login" ;; esac
 python=$(command -v "$python") || fail "there is no $python: install Python 3.9 or later, or name one with --python"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' || fail "$python is older than 3.9: name another one with --python"
 

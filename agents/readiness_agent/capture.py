@@ -37,7 +37,7 @@ def write_capture(
     index = {
         "format": FORMAT,
         "agent_version": __version__,
-        "hostname": redact(hostname),
+        "hostname": hostname,
         "context": [context.job_user, context.checkpoint_dir],
         "snapshots": [snapshot],
     }

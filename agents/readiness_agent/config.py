@@ -129,11 +129,17 @@ def check_portal(url: str) -> str:
     host = host_of(rest)
     if not host or "@" in rest.partition("/")[0]:
         raise config_error(f"{url!r} is not a portal's address: write https://HOST[:PORT]")
-    if scheme == "http" and not (host in LOOPBACK or host.startswith("127.")):
+    if scheme == "http" and not is_loopback(host):
         raise config_error(f"{url} would send the token unencrypted: use https:// (http:// only to this machine)")
     if scheme not in ("http", "https"):
         raise config_error(f"{url!r} is not a portal's address: write https://HOST[:PORT]")
     return url.rstrip("/")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether *host* is this machine; a name that only begins like its address is not."""
+    numbers = host.split(".")
+    return host in LOOPBACK or (len(numbers) == 4 and numbers[0] == "127" and all(map(str.isdigit, numbers)))
 
 
 def host_of(rest: str) -> str:

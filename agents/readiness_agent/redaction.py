@@ -19,11 +19,18 @@ SECRET = re.compile(r"((?:password|passwd|secret|token|api.?key|credential)[\w-]
 URL_LOGIN = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
 
 
+SHORTEST_NAME = 4
+"""A hostname such as ``vm`` names nobody, and taking it out would tear ``vm.swappiness`` apart."""
+
+STAND_IN_NAME = "node"
+
+
 class Redaction:
     """A function from text to text, with a memory for stand-ins."""
 
     def __init__(self, hostname: str) -> None:
-        self._hostname = re.compile(rf"\b{re.escape(hostname)}\b", re.I)
+        name = re.escape(hostname) if len(hostname) >= SHORTEST_NAME else r"(?!)"
+        self._hostname = re.compile(rf"(?<![\w/])(?:{name})(?![\w/])", re.I)
         self._stand_ins: Dict[str, str] = {}
 
     def __call__(self, text: str) -> str:
@@ -35,7 +42,7 @@ class Redaction:
         text = INFINIBAND_GUID.sub(lambda found: self._numbered(found, "0x{:016x}"), text)
         text = IPV4.sub(lambda found: self._numbered(found, "192.0.2.{}"), text)
         text = SERIAL.sub(lambda found: found[1] + self._stand_in(found[2], "serial-{}"), text)
-        return self._hostname.sub("node", text)
+        return self._hostname.sub(STAND_IN_NAME, text)
 
     def _numbered(self, found: Match[str], form: str) -> str:
         return self._stand_in(found[0], form)

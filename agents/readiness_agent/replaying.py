@@ -67,7 +67,7 @@ class RecordedSnapshot:
 
 
 class ReplaySource:
-    """Answers from one snapshot."""
+    """Answers from one snapshot; ``records`` lists the questions that it could answer."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -81,29 +81,34 @@ class ReplaySource:
         return self._snapshot.moment.unix
 
     def read(self, path: str) -> str:
-        return str(self._snapshot.answer("read", path))
+        return str(self._answer("read", path))
 
     def listdir(self, path: str) -> List[str]:
-        return [str(name) for name in self._snapshot.answer("listdir", path)]
+        return [str(name) for name in self._answer("listdir", path)]
 
     def glob(self, pattern: str) -> List[str]:
-        return [str(path) for path in self._snapshot.answer("glob", pattern)]
+        return [str(path) for path in self._answer("glob", pattern)]
 
     def exists(self, path: str) -> bool:
-        return bool(self._snapshot.answer("exists", path))
+        return bool(self._answer("exists", path))
 
     def stat(self, path: str) -> FileStat:
-        return FileStat(*self._snapshot.answer("stat", path))
+        return FileStat(*self._answer("stat", path))
 
     def readlink(self, path: str) -> str:
-        return str(self._snapshot.answer("readlink", path))
+        return str(self._answer("readlink", path))
 
     def run(self, argv: Sequence[str], deadline: float = COMMAND_DEADLINE) -> CommandResult:
-        exit_code, stdout, stderr, seconds = self._snapshot.answer("run", command_key(argv))
+        exit_code, stdout, stderr, seconds = self._answer("run", command_key(argv))
         return CommandResult(tuple(argv), exit_code, stdout, stderr, seconds)
 
     def call(self, name: str, function: Callable[[], Json]) -> Json:
-        answer: Json = self._snapshot.answer("call", name)
+        answer: Json = self._answer("call", name)
+        return answer
+
+    def _answer(self, kind: str, key: str) -> Any:
+        answer = self._snapshot.answer(kind, key)
+        self.records.append({"kind": kind, "key": key})
         return answer
 
 

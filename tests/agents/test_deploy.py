@@ -124,7 +124,16 @@ def test_purging_leaves_nothing(download: LoopbackPortal, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--portal", "http://portal.example"], [], ["--token", "secret"], ["--portal"], ["--purge"]]
+    "arguments",
+    [
+        ["--portal", "http://portal.example"],
+        ["--portal", "http://localhost:80@portal.example"],
+        ["--portal", "http://127.0.0.1.portal.example"],
+        [],
+        ["--token", "secret"],
+        ["--portal"],
+        ["--purge"],
+    ],
 )
 def test_wrong_usage_ends_with_64_and_changes_nothing(arguments: list[str], tmp_path: Path) -> None:
     done = install(tmp_path, *arguments)

@@ -13,7 +13,7 @@ from readiness_agent.node import hostname, now
 from readiness_agent.options import answer, log, make_parser, parse, paths_of
 from readiness_agent.probes import PROBES
 from readiness_agent.recording import RecordingSource
-from readiness_agent.redaction import Redaction, keep_everything
+from readiness_agent.redaction import STAND_IN_NAME, Redaction, keep_everything
 from readiness_agent.runner import run_probes
 
 EXIT_CODES = "0 saved"
@@ -41,6 +41,7 @@ def main(argv: Sequence[str]) -> int:
             log(f"{outcome.probe.name} read nothing: {outcome.result.problems[0].detail}")
     records = [record for outcome in outcomes for record in outcome.records]
     redact = Redaction(hostname()) if options.redact else keep_everything
-    count = write_capture(output, started, hostname(), config.probe_context(), records, redact)
+    name = STAND_IN_NAME if options.redact else hostname()
+    count = write_capture(output, started, name, config.probe_context(), records, redact)
     answer(options, {"output": output, "entries": count}, f"{output}: {count} answers saved")
     return 0
