@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from readiness_agent.agent import Agent
 from readiness_agent.config import Config, Paths, find_paths, save_config, save_token
 from readiness_agent.facts import Findings, ProbeResult
 from readiness_agent.files import make_private_directory
 from readiness_agent.source import Probe, ProbeContext, Source
-
 from tests.agents.portals import LoopbackPortal
 
 TOKEN = "cs_agent_abcd1234_a-secret-of-the-tests"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
 from readiness_agent.capture import read_capture, write_capture
 from readiness_agent.errors import AgentError
 from readiness_agent.facts import CouldNotMeasure
@@ -62,9 +63,12 @@ def test_what_nobody_looked_at_is_not_captured(tmp_path: Path) -> None:
     replay = saved(tmp_path, RecordingSource())
 
     questions: Sequence[tuple[object, object]] = [
-        (replay.read, "/proc/swaps"), (replay.glob, "/etc/sysctl.d/*"), (replay.listdir, "/etc"), (replay.exists, "/etc"),
+        (replay.read, "/proc/swaps"),
+        (replay.glob, "/etc/sysctl.d/*"),
+        (replay.listdir, "/etc"),
+        (replay.exists, "/etc"),
         (replay.run, ["nvidia-smi"]),
-    ]  # fmt: skip
+    ]
     assert {kind_of(ask, argument) for ask, argument in questions} == {"not_captured"}
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from readiness_agent.cli import COMMANDS
 from readiness_agent.config import Paths
-
 from tests.agents.portals import Asked, LoopbackPortal, Reply, accept
 
 ROOT = Path(__file__).parents[2]
@@ -150,7 +150,7 @@ def test_enrolling_keeps_the_token_for_this_user_only(run: Run, paths: Paths, po
 
     assert done.returncode == 0, done.stderr
     assert Path(paths.token).read_text() == "cs_agent_k_s\n"
-    assert os.stat(paths.token).st_mode & 0o777 == 0o600
+    assert Path(paths.token).stat().st_mode & 0o777 == 0o600
     assert "cs_agent" not in done.stdout + done.stderr
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
+
 from readiness_agent.command import Hung, run_command
 from readiness_agent.facts import DENIED, MISSING, CouldNotMeasure
 
@@ -63,8 +63,8 @@ def test_bytes_that_are_no_text_are_replaced_and_stop_nothing() -> None:
 
 
 def test_no_descriptor_is_left_open() -> None:
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
 
     run_command(["true"], 5)
 
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

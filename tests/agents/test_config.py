@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
+
 from readiness_agent.config import (
     Config,
     Paths,
@@ -31,7 +31,7 @@ def test_what_was_saved_is_loaded(paths: Paths) -> None:
     save_config(paths, config)
 
     assert load_config(paths) == config
-    assert os.stat(paths.config).st_mode & 0o777 == 0o600
+    assert Path(paths.config).stat().st_mode & 0o777 == 0o600
 
 
 def test_an_installed_agent_has_its_usual_places(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,16 +78,31 @@ def test_a_file_that_others_may_write_is_refused(paths: Paths) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["http://portal.example", "http://127.0.0.1.evil.example.", "http://localhost@evil.example", "ftp://p.example", "portal.example", "https://"]
-)  # fmt: skip
+    "url",
+    [
+        "http://portal.example",
+        "http://127.0.0.1.evil.example.",
+        "http://localhost@evil.example",
+        "ftp://p.example",
+        "portal.example",
+        "https://",
+    ],
+)
 def test_a_token_is_never_sent_in_the_clear(url: str) -> None:
     with pytest.raises(AgentError):
         check_portal(url)
 
 
 @pytest.mark.parametrize(
-    "url", ["https://portal.example", "https://portal.example:8443/base", "http://127.0.0.1:8000", "http://[::1]:8000", "http://localhost:8000"]
-)  # fmt: skip
+    "url",
+    [
+        "https://portal.example",
+        "https://portal.example:8443/base",
+        "http://127.0.0.1:8000",
+        "http://[::1]:8000",
+        "http://localhost:8000",
+    ],
+)
 def test_https_and_this_machine_are_accepted(url: str) -> None:
     assert check_portal(url + "/") == url
 

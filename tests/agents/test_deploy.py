@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from readiness_agent import __version__
 
 from checks.services import agent_archive
+from readiness_agent import __version__
 from tests.agents.portals import Asked, LoopbackPortal, Reply
 
 ROOT = Path(__file__).parents[2]

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from readiness_agent.config import Paths
 from readiness_agent.decision import Decision, DecisionCache
 from readiness_agent.node import Moment, now
 from readiness_agent.slurm import hardware_faults, may_drain
-
 from tests.agents.portals import Asked, LoopbackPortal, Reply, accept
 
 ROOT = Path(__file__).parents[2]
@@ -55,14 +55,19 @@ def tools(tmp_path: Path) -> Path:
 @pytest.fixture
 def run(enrolled: Paths, tools: Path) -> Run:
     environment = {
-        **os.environ, "READINESS_AGENT_HOME": str(Path(enrolled.config).parent), "PATH": f"{tools}:{os.environ['PATH']}",
-    }  # fmt: skip
+        **os.environ,
+        "READINESS_AGENT_HOME": str(Path(enrolled.config).parent),
+        "PATH": f"{tools}:{os.environ['PATH']}",
+    }
 
     def gate(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, str(ROOT / "agents"), "gate", *arguments], text=True, capture_output=True, env=environment,
+            [sys.executable, str(ROOT / "agents"), "gate", *arguments],
+            text=True,
+            capture_output=True,
+            env=environment,
             check=False,
-        )  # fmt: skip
+        )
 
     return gate
 

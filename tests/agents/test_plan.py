@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from readiness_agent.node import Moment
 from readiness_agent.plan import Due, Plan, checked_plan, due_reports, jitter, note_outcome, should_ask
 from readiness_agent.source import Probe
 from readiness_agent.state import State
-
 from tests.agents.conftest import uptime_probe
 
 FAST, RIDER, SLOW = (
@@ -68,7 +69,7 @@ def test_what_the_plan_does_not_name_is_not_run(state: State) -> None:
 def test_over_a_day_a_tick_comes_each_interval_and_never_late(state: State) -> None:
     ran = [minute for minute, is_due in minutes(state, 24 * 60) if is_due]
 
-    gaps = [after - before for before, after in zip(ran, ran[1:], strict=False)]
+    gaps = [after - before for before, after in itertools.pairwise(ran)]
     assert len(ran) == pytest.approx(288, abs=1)
     assert max(gaps[1:]) == 5
     assert max(gaps) <= 7
@@ -162,10 +163,15 @@ def test_the_plan_is_asked_for_when_it_is_due_and_nothing_else_talks_to_the_port
 def test_a_plan_holds_names_and_bounded_numbers_only() -> None:
     plan = checked_plan(
         {
-            "schemas": [1], "interval": 1, "poll_after": 10**9, "tick": ["one", {"run": "rm"}, 7], "daily": "everything",
-            "command": "reboot", "recheck": [{"id": 4, "items": ["s"]}, "junk"],
+            "schemas": [1],
+            "interval": 1,
+            "poll_after": 10**9,
+            "tick": ["one", {"run": "rm"}, 7],
+            "daily": "everything",
+            "command": "reboot",
+            "recheck": [{"id": 4, "items": ["s"]}, "junk"],
         }
-    )  # fmt: skip
+    )
 
     assert plan == Plan(interval=5.0, poll_after=3600.0, tick=("one",), daily=(), rechecks=(("4", ("s",)),))
 

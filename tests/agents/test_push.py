@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from readiness_agent.agent import Agent
 from readiness_agent.node import Moment, now
 from readiness_agent.push import Flushed, flush, pack
 from readiness_agent.transport import Answer, Limits, Unreachable, retry_after
-
 from tests.agents.portals import Asked, LoopbackPortal, Reply, accept
 
 NO_LOSS = {"spool": 0, "bad": 0}
@@ -123,7 +123,7 @@ def test_a_refused_report_is_set_aside_and_the_next_one_goes(
 
     flushed = flush_all(agent)
 
-    assert (flushed.sent, waiting(agent), len(os.listdir(agent.spool.bad))) == (1, 0, 1)
+    assert (flushed.sent, waiting(agent), len(list(Path(agent.spool.bad).iterdir()))) == (1, 0, 1)
     assert agent.spool.lost() == {"spool": 0, "bad": 1}
     assert "too odd" in flushed.message
 

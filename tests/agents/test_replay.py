@@ -11,8 +11,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from readiness_agent.config import Config, Paths, save_config, save_token
 
+from readiness_agent.config import Config, Paths, save_config, save_token
 from tests.agents.portals import LoopbackPortal, Reply
 
 ROOT = Path(__file__).parents[2]

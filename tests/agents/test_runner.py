@@ -7,12 +7,11 @@ import signal
 import time
 from pathlib import Path
 
-from readiness_agent.facts import ERROR, HUNG, MISSING, CouldNotMeasure, Fact, Problem, ProbeResult
+from readiness_agent.facts import ERROR, HUNG, MISSING, CouldNotMeasure, Fact, ProbeResult, Problem
 from readiness_agent.processes import Stuck, start_time
 from readiness_agent.runner import Outcome, run_probes
 from readiness_agent.source import LiveSource, Probe, ProbeContext, Source
 from readiness_agent.stuck import StuckRegister, split
-
 from tests.agents.conftest import missing_tool_probe, uptime_probe
 
 BOOT = "5a056caf-a3c8-4468-8c6f-c74542528cdb"

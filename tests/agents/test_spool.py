@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
 
 import pytest
+
 from readiness_agent import spool as spool_module
 from readiness_agent.node import Moment
 from readiness_agent.spool import KEPT_BAD, Entry, Spool, SpoolFull
@@ -50,8 +50,8 @@ def test_the_order_is_that_of_writing_whatever_the_clock_says(spool: Spool) -> N
 def test_a_report_can_be_read_by_its_owner_only(spool: Spool) -> None:
     path = add(spool, "r1").path
 
-    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
-    assert stat.S_IMODE(os.stat(spool.directory).st_mode) == 0o700
+    assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
+    assert stat.S_IMODE(Path(spool.directory).stat().st_mode) == 0o700
 
 
 def test_a_write_cut_short_at_any_byte_is_set_aside_and_the_others_go(spool: Spool) -> None:
@@ -64,7 +64,7 @@ def test_a_write_cut_short_at_any_byte_is_set_aside_and_the_others_go(spool: Spo
         assert ids(spool) == ["good"], length
 
     assert spool.lost() == {"spool": 0, "bad": len(whole)}
-    assert len(os.listdir(spool.bad)) == 1
+    assert len(list(Path(spool.bad).iterdir())) == 1
 
 
 def test_a_flipped_bit_is_noticed(spool: Spool) -> None:
@@ -83,13 +83,13 @@ def test_the_temporary_file_of_a_crash_is_no_report(spool: Spool) -> None:
     spool.open()
 
     assert spool.waiting() == []
-    assert os.listdir(spool.directory) == []
+    assert list(Path(spool.directory).iterdir()) == []
 
 
 def test_the_oldest_reports_go_when_the_bytes_are_used_up_and_are_counted(
     spool: Spool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    size = os.path.getsize(add(spool, "r1").path)
+    size = Path(add(spool, "r1").path).stat().st_size
     for name in ("r2", "r3", "r4"):
         add(spool, name)
     monkeypatch.setattr(spool_module, "MAX_BYTES", 2 * size)
@@ -140,7 +140,7 @@ def test_ten_refused_reports_are_kept_for_a_person(spool: Spool) -> None:
         entry = add(spool, f"r{number}")
         spool.set_aside(entry.path, entry.lost)
 
-    assert len(os.listdir(spool.bad)) == KEPT_BAD
+    assert len(list(Path(spool.bad).iterdir())) == KEPT_BAD
     assert spool.lost()["bad"] == KEPT_BAD + 3
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+
 from readiness_agent.agent import Agent
 from readiness_agent.config import Paths
 from readiness_agent.node import Moment, boot_id
 from readiness_agent.source import Probe
 from readiness_agent.spool import Spool
 from readiness_agent.ticking import Tick, TickResult
-
 from tests.agents.conftest import TOKEN, missing_tool_probe, uptime_probe
 from tests.agents.portals import Asked, LoopbackPortal, Reply, accept
 
