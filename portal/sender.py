@@ -17,14 +17,21 @@ from portal.celery import app
 
 # Without a notification the sender looks this often: a missed one, or a row whose wait is over, is not late for long.
 LOOK_EVERY_S = 5.0
+FIRST_SIGNS = ("checks.note_worker_alive", "checks.sweep_gaps")
 log = structlog.get_logger(__name__)
 
 
 @worker_ready.connect
-@beat_init.connect
 def start_sender(**_: Any) -> None:
     """Send outbox rows from a thread of this process until it ends."""
     Thread(target=send_for_ever, args=(Event(),), name="outbox-sender", daemon=True).start()
+
+
+@beat_init.connect
+def begin_beat(**_: Any) -> None:
+    """The same in beat, which also asks at once for what would else be silent for its first period."""
+    Thread(target=_ask_for_first_signs, name="first-signs", daemon=True).start()
+    start_sender()
 
 
 @before_task_publish.connect(sender="checks.note_worker_alive")
@@ -56,6 +63,15 @@ def publish(task: str, args: list[int | str]) -> None:
         app.send_task(task, args=args, retry=False)
     except (OperationalError, OSError) as error:
         raise BrokerAway(str(error)) from error
+
+
+def _ask_for_first_signs() -> None:
+    for task in FIRST_SIGNS:
+        try:
+            publish(task, [])
+        except BrokerAway as error:
+            log.warning("beat.broker_away", task=task, error=str(error))
+    connection.close()
 
 
 def _listen_and_send(stop: Event) -> None:

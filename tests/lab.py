@@ -1,13 +1,19 @@
 """A cluster with rules in force and nodes in any state, made straight from rows: for tests of what reads them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from django.db import connection
+from django.db.utils import OperationalError
+
 from checks.domain.catalogue import Catalogue, load_catalogue
-from checks.models import CatalogVersion, Cluster, Node, NodeItemState, NodeReadiness
+from checks.models import CatalogVersion, Cluster, Node, NodeItemState, NodeReadiness, TokenKind
 from checks.selectors.rules import build_ruleset, ruleset_for
+from checks.services.tokens import issue_token
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
@@ -63,6 +69,34 @@ def bad_row(node: Node, item: str, *, subject: str = "", blocks: int = 2, **chan
     summary = NodeReadiness.objects.get(node=node)
     summary.health_bad += blocks == 2
     summary.health_failed += blocks == 2 and row.raw == "fail"
-    summary.start_bad += 1
+    summary.start_bad += blocks > 0
     summary.save()
     return row
+
+
+def bearer(kind: TokenKind = TokenKind.GATE, *clusters: Cluster, **of: Any) -> dict[str, str]:
+    """The header of a fresh token, bound to *clusters* where it is a gate's; *of* goes to ``issue_token``."""
+    token, text = issue_token(kind=kind, clusters=clusters, now=NOON - HOUR, created_by=None, **of)
+    token.last_used_at = NOON
+    token.save(update_fields=["last_used_at"])
+    return {"Authorization": f"Bearer {text}"}
+
+
+def firmware(node: Node, vbios: str, *, gpus: int = 1, part: str = "692-2G520-0200-000") -> None:
+    """Rows that say which VBIOS each GPU of *node* has."""
+    for number in range(gpus):
+        facts = {"vbios": vbios, "inforom": "G520.0200.00.05", "part_number": part}
+        row = bad_row(node, "gpu-firmware", subject=f"gpu{number}", raw="pass", reason="", blocks=0)
+        row.value = {"facts": facts, "item_version": row.item_version}
+        row.save(update_fields=["value"])
+
+
+@contextmanager
+def database_away() -> Iterator[None]:
+    """Every statement of this thread fails as it does when the server has gone, and nothing is left broken."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise OperationalError("connection to server failed: Connection refused")
+
+    with connection.execute_wrapper(refuse):
+        yield

@@ -1,6 +1,6 @@
 """Addresses of what schedulers and monitors ask, and of what nodes download."""
 
-from django.urls import path
+from django.urls import path, re_path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import AllowAny
 
@@ -12,7 +12,7 @@ urlpatterns = [
     path("api/v1/clusters/<slug:cluster>/nodes/<str:node>/readiness", gate.node_readiness, name="gate-node"),
     path("gate/<slug:cluster>", gate_text.cluster_text, name="gate-text"),
     path("gate/<slug:cluster>/<str:node>", gate_text.node_text, name="gate-text-node"),
-    path("gate/<path:rest>", gate_text.no_such_address),
+    re_path(r"^gate(?:/.*)?$", gate_text.no_such_address),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
     path("metrics", MetricsView.as_view(), name="metrics"),

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -35,7 +35,6 @@ def problem_response(*, status: int, code: str, detail: str, **more: Any) -> Jso
 
 def problem_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     """Turn what a view raised into a problem; None lets an unexpected error become a logged 500."""
-    transaction.set_rollback(True) if _inside_atomic() else None
     described = _describe(error)
     if described is None:
         return None
@@ -82,7 +81,3 @@ def _sentence(detail: Any) -> str:
 
 def _challenge(status: int) -> dict[str, str]:
     return {"WWW-Authenticate": 'Bearer realm="countersign"'} if status == 401 else {}
-
-
-def _inside_atomic() -> bool:
-    return transaction.get_connection().in_atomic_block

@@ -7,15 +7,16 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import CharField, F, Func, Min, QuerySet, Value
+from django.db.models import Case, CharField, F, Func, IntegerField, Min, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce, NullIf
 
-from checks.domain.verdicts import ROLL_UP_ORDER, Verdict
+from checks.domain.verdicts import ROLL_UP_ORDER, Reason, Verdict
 from checks.models import Cluster, Node, ScopeState
 from checks.selectors.pages_verdicts import live_nodes, node_states
 
 # Beyond this a matrix of single nodes is neither readable nor small: it is counted by switch instead.
 MAX_COLUMNS = 256
+NEVER = len(ROLL_UP_ORDER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class MatrixRow:
     item: str
     # verdict -> column key -> nodes of that column with it
     nodes: Mapping[Verdict, Mapping[str, int]]
+    # Nodes on which nothing was ever measured for it, where that stops no health answer: unknown, but no news.
+    never: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,12 @@ def fold_by_place(rows: tuple[MatrixRow, ...], nodes: tuple[ClusterNode, ...]) -
     """A matrix of single nodes, counted by their places."""
     places = {node.hostname: node.place for node in nodes}
     return tuple(
-        MatrixRow(row.item, {verdict: _folded(held, places) for verdict, held in row.nodes.items()}) for row in rows
+        MatrixRow(
+            row.item,
+            {verdict: _folded(held, places) for verdict, held in row.nodes.items()},
+            _folded(row.never, places),
+        )
+        for row in rows
     )
 
 
@@ -82,7 +90,9 @@ def _at(cluster: Cluster, place: str) -> QuerySet[Node]:
 
 def _counted(nodes: QuerySet[Node], column: str, *, now: datetime) -> list[tuple[str, int, str, int]]:
     """(item, rank, column, nodes): a node counts once an item, with its worst subject."""
-    worst = node_states(nodes.values("id"), now=now).values("item", "node_id").annotate(worst=Min("rank")).order_by()
+    worst = (
+        node_states(nodes.values("id"), now=now).values("item", "node_id").annotate(worst=Min(_quiet_rank())).order_by()
+    )
     rows, row_values = worst.query.sql_with_params()
     keys, key_values = nodes.order_by().values("id", column).query.sql_with_params()
     statement = f"""
@@ -95,8 +105,16 @@ def _counted(nodes: QuerySet[Node], column: str, *, now: datetime) -> list[tuple
         return cursor.fetchall()
 
 
+def _quiet_rank() -> Case:
+    """The rank, but for what was never measured and stops no health answer: that weighs least of all."""
+    quiet = Q(reason=Reason.NEVER_MEASURED.value, blocks__lt=2, raw=Verdict.UNKNOWN.value)
+    return Case(When(quiet, then=Value(NEVER)), default=F("rank"), output_field=IntegerField())
+
+
 def _rows(counted: list[tuple[str, int, str, int]]) -> Iterator[MatrixRow]:
-    found: dict[str, dict[Verdict, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
+    found: dict[str, dict[int, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
     for item, rank, column, nodes in counted:
-        found[item][ROLL_UP_ORDER[rank]][column] = nodes
-    yield from (MatrixRow(item, nodes) for item, nodes in found.items())
+        found[item][rank][column] = nodes
+    for item, by_rank in found.items():
+        never = by_rank.pop(NEVER, {})
+        yield MatrixRow(item, {ROLL_UP_ORDER[rank]: nodes for rank, nodes in by_rank.items()}, never)

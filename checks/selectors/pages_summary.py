@@ -28,10 +28,10 @@ def reports_by_cluster(clusters: Collection[Cluster]) -> dict[int, Reports]:
         Node.objects.filter(cluster__in=clusters, retired_at=None)
         .values_list("cluster_id")
         .annotate(
-            Count("id"),
-            Count("id", filter=Q(readiness__last_report_at=None)),
-            Max("readiness__last_report_at"),
-            Min("readiness__last_report_at"),
+            nodes=Count("id"),
+            never=Count("id", filter=Q(readiness__last_report_at=None)),
+            newest=Max("readiness__last_report_at"),
+            oldest=Min("readiness__last_report_at"),
         )
     )
     return {cluster_id: Reports(*rest) for cluster_id, *rest in heard}

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Count, F, QuerySet
 
-from checks.domain.verdicts import ROLL_UP_ORDER, Verdict
+from checks.domain.verdicts import ROLL_UP_ORDER, Reason, Verdict
 from checks.models import Node, NodeItemState
 from checks.selectors.pages_verdicts import node_states
 
@@ -60,4 +60,6 @@ def _worst_rows(node_ids: list[UUID], *, now: datetime) -> dict[UUID, NodeItemSt
 
 
 def _speaking(nodes: QuerySet[Node], *, now: datetime) -> QuerySet[NodeItemState]:
-    return node_states(nodes, now=now).filter(shadow=False, shown__in=SPEAKING)
+    """Rows that say something: not what was never measured and stops no health answer; each node has some of those."""
+    rows = node_states(nodes, now=now).filter(shadow=False, shown__in=SPEAKING)
+    return rows.exclude(reason=Reason.NEVER_MEASURED.value, blocks__lt=2)
