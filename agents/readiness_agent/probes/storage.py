@@ -64,11 +64,19 @@ def _blocked(source: Source, context: ProbeContext) -> List[Dict[str, Any]]:
 
 
 def _look(directory: Optional[str], source: Source) -> Json:
-    waiting = waiting_tasks()
-    if waiting and directory is None:
-        raise CouldNotMeasure(ERROR, "tasks wait in state D, and there is no state directory to remember since when")
-    boot_id = source.read("/proc/sys/kernel/random/boot_id").strip()
-    return look_at_blocked(directory, boot_id, source.now_boottime(), waiting) if directory else []
+    waiting, now = waiting_tasks(), source.now_boottime()
+    if directory is None:
+        if any(_age(key, now) > STUCK_AFTER for key in waiting):
+            raise CouldNotMeasure(
+                ERROR, "tasks wait in state D, and there is no state directory to remember since when"
+            )
+        return []
+    return look_at_blocked(directory, source.read("/proc/sys/kernel/random/boot_id").strip(), now, waiting)
+
+
+def _age(key: str, now: float) -> float:
+    """Seconds since the task was started: it cannot have waited for longer."""
+    return now - int(key.partition(":")[2]) / os.sysconf("SC_CLK_TCK")
 
 
 def waiting_tasks() -> Dict[str, Blocked]:
