@@ -69,10 +69,11 @@ class Subject:
     memory: ItemMemory = field(default_factory=lambda: ItemMemory())
     measured: Measured | None = None
 
-    def report(self, second: float, boot: str = "boot-1", **values: Scalar) -> Judgement:
+    def report(self, second: float, /, boot: Scalar = "boot-1", **values: Scalar) -> Judgement:
         """A report *second* seconds after noon."""
         at = NOON + timedelta(seconds=second)
-        found = measure(self.item, facts_of(self.item, values, at), [], self.memory, observed_at=at, boot_id=boot)
+        facts = facts_of(self.item, values, at)
+        found = measure(self.item, facts, [], self.memory, observed_at=at, boot_id=str(boot))
         self.memory = json.loads(json.dumps(found.memory))
         self.measured = Measured(json.loads(json.dumps(found.value)), self.memory)
         return judge(self.item, self.measured.value, now=at)

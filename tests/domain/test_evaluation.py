@@ -6,8 +6,10 @@ import pytest
 
 from checks.domain.evaluation import judge
 from checks.domain.facts import Fact, ProblemKind
-from checks.domain.measuring import ItemMemory, measure, unmeasured
+from checks.domain.measuring import measure, unmeasured
+from checks.domain.memory import ItemMemory
 from checks.domain.profiles import Ruleset
+from checks.domain.units import Scalar
 from checks.domain.verdicts import Reason, Verdict
 from tests.domain.building import NOON, Subject, facts_of, item_of, judged, measured, problem
 
@@ -109,7 +111,9 @@ def test_a_measured_fact_excuses_an_item_and_an_unmeasured_one_does_not() -> Non
 
 
 def test_a_gpu_under_a_job_is_not_judged(h200x2: Ruleset) -> None:
-    clean = {"foreign_processes": 0, "memory_used": 4, "mig_enabled": False, "compute_mode": "Default"}
+    clean: dict[str, Scalar] = {
+        "foreign_processes": 0, "memory_used": 4, "mig_enabled": False, "compute_mode": "Default",
+    }  # fmt: skip
     item = h200x2.items["gpu-clean"]
 
     assert judged(item, job_processes=0, **clean).verdict is Verdict.PASS
@@ -131,8 +135,8 @@ def test_judging_again_under_another_threshold_needs_no_facts() -> None:
 
 
 def test_the_node_of_the_captures_is_judged_as_its_readme_says(h200x2: Ruleset) -> None:
-    def verdict(item: str, **values: object) -> str:
-        return judged(h200x2.items[item], **values).verdict  # type: ignore[arg-type]
+    def verdict(item: str, **values: Scalar) -> str:
+        return judged(h200x2.items[item], **values).verdict
 
     assert verdict("sysctl-netdev-backlog", live=1000, softnet_dropped=0) == "fail"
     assert verdict("sysctl-swappiness", live=60) == "fail"

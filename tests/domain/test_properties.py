@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from checks.domain.catalogue import load_catalogue
 from checks.domain.evaluation import judge
 from checks.domain.facts import Fact, Problem, ProblemKind
+from checks.domain.item_checks import facts_of as read_by
 from checks.domain.items import Item
-from checks.domain.measuring import ItemMemory, measure
-from checks.domain.memory import Value
+from checks.domain.measuring import measure
+from checks.domain.memory import ItemMemory, Value
 from checks.domain.profiles import Ruleset
 from checks.domain.units import Kind, Unit
 from checks.domain.verdicts import RANK, Verdict
@@ -80,7 +81,9 @@ def test_nothing_passes_without_every_fact_that_it_is_judged_by(reports: Reports
     value = follow(item, rounds, [])
 
     if judge(item, value, now=NOON).verdict in (Verdict.PASS, Verdict.WARN):
-        needed = {criterion.fact for criterion in item.criteria if criterion.operator != "survives"}
+        needed = {
+            name for criterion in item.criteria if criterion.operator != "survives" for name in read_by(criterion)
+        }
         proved = value.get("load", {}).get("evidence", {}).get("proved", False)
         assert needed <= value["facts"].keys() or proved
 

@@ -4,7 +4,8 @@ import pytest
 
 from checks.domain.evaluation import judge
 from checks.domain.facts import Fact, Problem, ProblemKind
-from checks.domain.measuring import ItemMemory, Measured, measure_covered
+from checks.domain.measuring import Measured, measure_covered
+from checks.domain.memory import ItemMemory
 from checks.domain.profiles import Ruleset
 from checks.domain.verdicts import Reason, Verdict
 from tests.domain.building import NOON, facts_of
