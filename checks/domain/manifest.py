@@ -1,8 +1,8 @@
 """What is signed, from the bottom: leaves of items, and the hash of one node's layer over its leaves.
 
 A leaf holds what was *settled* about one blocker, with its criteria in force, identity values and epoch. Report ids,
-times, raw values and texts are never in it. A row that never settled has no leaf yet, items asked at a start and items
-in shadow never have one.
+times, raw values and texts are never in it. Items asked at a start and items in shadow have no leaf, and a row has none
+before it first settled: *unknown* and *stale* block by themselves, and never enter a digest.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from checks.domain.canonical import Tag, decimal_text, digest
+from checks.domain.canonical import Tag, digest
 from checks.domain.items import Item
 from checks.domain.memory import Value
 from checks.domain.units import Scalar
@@ -19,12 +19,12 @@ from checks.domain.verdicts import Cadence, Layer, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One blocker of one subject as it is signed."""
+    """One blocker of one subject as it is signed; the item is as its ruleset resolved it: with its criteria in force."""
 
     item: Item
     subject: str
     settled: Verdict
-    identity: Mapping[str, str]
+    identity: Mapping[str, Scalar]
     epoch: int
 
     @property
@@ -33,7 +33,7 @@ class Leaf:
         return self.item.key.encode(), self.subject.encode()
 
     def as_json(self) -> dict[str, object]:
-        """The leaf before it is hashed; the item is as its ruleset resolved it, so these are the criteria in force."""
+        """The leaf before it is hashed."""
         return {
             "item": self.item.key,
             "item_version": self.item.version,
@@ -55,31 +55,20 @@ def has_leaf(item: Item) -> bool:
     return item.blocks_gates and item.cadence is not Cadence.START
 
 
-def node_digest(layer: Layer, node: str, leaves: Iterable[Leaf]) -> str:
-    """The hash of one layer of one node (its uuid as text); a layer without leaves has a constant of its own."""
+def layer_digest(layer: Layer, leaves: Iterable[Leaf]) -> str:
+    """The hash of one layer of one node; a layer without leaves has a constant of its own."""
     ordered = sorted(leaves, key=lambda leaf: leaf.order)
     if not ordered:
-        return EMPTY_LAYER
-    return digest(Tag.NODE, {"layer": layer, "node": node, "leaves": [leaf.digest for leaf in ordered]})
+        return digest(Tag.EMPTY, layer)
+    return digest(Tag.NODE, {"layer": layer, "leaves": [leaf.digest for leaf in ordered]})
 
 
-EMPTY_LAYER = digest(Tag.EMPTY, "layer")
+def identity_of(item: Item, value: Value, known: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """The identity values after a report: a value counts at once, and one that is missing keeps the last *known*."""
+    found = {**known, **value.get("facts", {})}
+    return {name: found[name] for name in item.identity if name in found}
 
 
-def identity_of(item: Item, value: Value, known: Mapping[str, str]) -> dict[str, str]:
-    """The identity values after a report: a value counts at once, and one that is missing keeps the last known."""
-    measured = {name: held for name, held in value.get("facts", {}).items() if name in item.identity}
-    kept = {name: held for name, held in known.items() if name in item.identity}
-    return kept | {name: identity_text(held) for name, held in measured.items()}
-
-
-def identity_text(value: Scalar) -> str:
-    """An identity value as it is signed."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value if isinstance(value, str) else decimal_text(value)
-
-
-def identity_changed(known: Mapping[str, str], now: Mapping[str, str]) -> bool:
+def identity_changed(known: Mapping[str, Scalar], now: Mapping[str, Scalar]) -> bool:
     """Whether a value that was known before is another now; the first time a value is seen is no change."""
     return any(name in known and known[name] != held for name, held in now.items())

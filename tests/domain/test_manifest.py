@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from checks.domain.manifest import EMPTY_LAYER, Leaf, has_leaf, identity_changed, identity_of, node_digest
+from checks.domain.manifest import Leaf, has_leaf, identity_changed, identity_of, layer_digest
 from checks.domain.verdicts import Layer, Verdict
 from tests.domain.building import item_of, measured
 
@@ -10,8 +10,8 @@ ITEM = item_of(facts={"live": "count", "serial": "text"}, identity=["serial"])
 LEAF = Leaf(ITEM, "", Verdict.PASS, {"serial": "S1"}, epoch=0)
 
 
-def digest_of(*leaves: Leaf, node: str = "n1", layer: Layer = Layer.SYSTEM) -> str:
-    return node_digest(layer, node, leaves)
+def digest_of(*leaves: Leaf, layer: Layer = Layer.SYSTEM) -> str:
+    return layer_digest(layer, leaves)
 
 
 def test_the_order_in_which_leaves_come_changes_nothing() -> None:
@@ -20,27 +20,22 @@ def test_the_order_in_which_leaves_come_changes_nothing() -> None:
     assert digest_of(LEAF, other) == digest_of(other, LEAF)
 
 
-def test_a_verdict_an_identity_an_epoch_a_node_and_a_layer_each_change_it() -> None:
+def test_a_verdict_an_identity_an_epoch_and_a_layer_each_change_it() -> None:
     changed = [
         digest_of(replace(LEAF, settled=Verdict.FAIL)),
         digest_of(replace(LEAF, identity={"serial": "S2"})),
         digest_of(replace(LEAF, epoch=1)),
-        digest_of(LEAF, node="n2"),
         digest_of(LEAF, layer=Layer.PHYSICAL),
         digest_of(),
     ]
 
-    assert len({digest_of(LEAF), *changed}) == 7
+    assert len({digest_of(LEAF), *changed}) == 6
 
 
 def test_a_text_changes_nothing() -> None:
     retold = replace(ITEM, en=replace(ITEM.en, title="told better"))
 
     assert digest_of(replace(LEAF, item=retold)) == digest_of(LEAF)
-
-
-def test_a_layer_without_leaves_is_the_same_on_every_node() -> None:
-    assert digest_of(node="n1") == digest_of(node="n2") == EMPTY_LAYER
 
 
 def test_warnings_shadow_and_items_of_a_start_are_not_signed() -> None:
