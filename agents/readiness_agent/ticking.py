@@ -82,7 +82,10 @@ class Tick:
         return age is not None and age < self._state.number("hold_seconds")
 
     def _ask_plan(self, moment: Moment) -> bool:
-        """One conditional GET; False when the portal cannot be talked to now."""
+        """One conditional GET; False when the portal is away or asked to be left alone.
+
+        One that only refuses the plan may still take reports: the last good plan goes on.
+        """
         etag = self._state.text("plan_etag") if self._state.plan() else ""
         try:
             answer = self._agent.portal.get("/api/v1/agent/plan", {"If-None-Match": etag} if etag else {})
@@ -90,8 +93,9 @@ class Tick:
             self._failed(str(error), None, moment)
             return False
         if answer.status not in (200, 304):
-            self._failed(f"the portal answered {answer.status} when asked for the plan", retry_after(answer), moment)
-            return False
+            wait = retry_after(answer)
+            self._failed(f"the portal answered {answer.status} when asked for the plan", wait, moment)
+            return wait is None and answer.status < 500
         self._state.mark("asked", moment)
         if answer.status == 200:
             self._keep_plan(answer)

@@ -7,6 +7,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from checks.api.authentication import BearerToken
 from checks.api.openapi import PLAN, PROBLEMS
 from checks.api.permissions import HasScope
 from checks.api.throttles import AgentThrottle
@@ -16,6 +17,7 @@ from checks.services.plans import plan_for_agent
 class PlanView(APIView):
     """The plan of the node that the token belongs to."""
 
+    authentication_classes = [BearerToken]
     permission_classes = [HasScope]
     required_scope = "agent:write"
     throttle_classes = [AgentThrottle]

@@ -168,7 +168,9 @@ def test_enrolling_sends_who_the_machine_is(run: Run, paths: Paths, portal: Loop
 
 
 def test_a_hostname_that_is_taken_says_what_to_do(run: Run, paths: Paths, portal: LoopbackPortal) -> None:
-    portal.answer = lambda asked: Reply.of_json(409, {"code": "already_enrolled", "detail": "node-1 is enrolled."})
+    portal.answer = lambda asked: Reply.of_json(
+        409, {"code": "already_enrolled", "detail": "node-1 is enrolled: allow re-enrolment."}
+    )
 
     done = run("enroll", "--portal", portal.url, "--token-file", "-", given="cs_enrolment_k_s\n")
 

@@ -149,6 +149,17 @@ def test_retry_after_is_obeyed_by_the_next_ticks(
     assert (len(result.reports), result.waiting) == (1, 2)
 
 
+def test_a_portal_that_refuses_only_the_plan_still_gets_the_reports(
+    tick: Callable[..., TickResult], portal: LoopbackPortal
+) -> None:
+    portal.answer = lambda asked: Reply.of_json(403, {}) if asked.method == "GET" else accept(asked)
+
+    result = tick()
+
+    assert (result.sent, result.waiting) == (2, 0)
+    assert any("403" in message for message in result.messages)
+
+
 def test_a_plan_said_to_be_new_is_asked_for_by_the_next_tick(
     tick: Callable[..., TickResult], portal: LoopbackPortal
 ) -> None:

@@ -114,8 +114,6 @@ def _ask(config: Config, token: str, paths: Paths) -> Dict[str, Any]:
 def _refusal(got: Answer) -> str:
     words = got.json() or {}
     said = words.get("detail") or words.get("title") or json.dumps(got.body[:80].decode("utf-8", "replace"))
-    if words.get("code") == "already_enrolled":
-        return f"{said} Enrol with the node's present token, or have a person press 'allow re-enrolment' first."
     return f"the portal answered {got.status}: {said}"
 
 
