@@ -33,8 +33,9 @@ class Report(models.Model):
     agent_version = models.CharField(_("agent version"), max_length=32)
     boot_id = models.CharField(_("boot id"), max_length=64)
     captured_at = models.DateTimeField(_("captured, of a replay"), null=True)
-    # {"covered": [item], "facts": [[item, subject, name, value, unit, age_s]], "problems": [[item, subject, kind,
-    #  detail]], "clock": {...}, "lost": {...}}: age_s counts back from observed_at.
+    # {"covered": [item], "facts": {item: {subject: {name: value, or [value, unit] in a unit that is not the
+    #  catalogue's}}}, "ages": {item: seconds from its oldest fact to observed_at}, "problems": [[item, subject, kind,
+    #  detail]], "clock": …, "lost": …, "serials": …}, all under the names that the agent used.
     body = models.JSONField(_("facts and problems"))
 
     class Meta:

@@ -127,7 +127,9 @@ def _cluster_of(token: Token, enrolment: Enrolment) -> Cluster:
     if token.hostname_pattern and not fnmatchcase(enrolment.hostname.lower(), token.hostname_pattern.lower()):
         raise EnrolmentRefused(f"This token enrols hostnames like {token.hostname_pattern} only.")
     if enrolment.origin == "replay" and not cluster.accept_replay:
-        raise EnrolmentRefused(f"{cluster.slug} takes live nodes only; it does not accept replays.", code="replay_refused")
+        raise EnrolmentRefused(
+            f"{cluster.slug} takes live nodes only; it does not accept replays.", code="replay_refused"
+        )
     return cluster
 
 
@@ -184,6 +186,4 @@ def _notice(bearer: str, enrolment: Enrolment, refusal: AlreadyEnrolled, *, now:
     """Tell people that somebody tried: the refusal itself has rolled everything back."""
     token = Token.objects.select_related("cluster", "node__cluster").get(key=parse_bearer(bearer).key)
     cluster = token.cluster or (token.node.cluster if token.node else None)
-    write_entry(
-        what="enrolment_refused", target=enrolment.hostname, cluster=cluster, reason=refusal.message, now=now
-    )
+    write_entry(what="enrolment_refused", target=enrolment.hostname, cluster=cluster, reason=refusal.message, now=now)

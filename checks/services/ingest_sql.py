@@ -7,15 +7,17 @@
 3. ``WRITE`` stores everything at once. Every part hangs on the receipt: a report that was stored before writes nothing.
 """
 
-_STATE_COLUMNS = (
-    ("item", "varchar"), ("subject", "varchar"), ("layer", "varchar"), ("scope", "varchar"), ("cadence", "varchar"),
-    ("severity", "varchar"), ("shadow", "boolean"), ("raw", "varchar"), ("settled", "varchar"), ("pending", "varchar"),
-    ("settle_count", "smallint"), ("counted_at", "timestamptz"), ("value", "jsonb"), ("facts", "jsonb"),
-    ("identity", "jsonb"), ("observed_at", "timestamptz"), ("since", "timestamptz"), ("settled_since", "timestamptz"),
-    ("epoch", "integer"), ("blocks", "smallint"), ("reason", "varchar"), ("detail", "varchar"),
-    ("item_version", "varchar"), ("loaded_until", "timestamptz"), ("valid_until", "timestamptz"),
-    ("evidence", "varchar"),
-)  # fmt: skip
+from checks.services.node_rows import StateRow
+
+_STATE_TYPES = {
+    "item": "varchar", "subject": "varchar", "layer": "varchar", "scope": "varchar", "cadence": "varchar",
+    "severity": "varchar", "shadow": "boolean", "raw": "varchar", "settled": "varchar", "pending": "varchar",
+    "settle_count": "smallint", "counted_at": "timestamptz", "value": "jsonb", "facts": "jsonb", "identity": "jsonb",
+    "observed_at": "timestamptz", "since": "timestamptz", "settled_since": "timestamptz", "epoch": "integer",
+    "blocks": "smallint", "reason": "varchar", "detail": "varchar", "item_version": "varchar",
+    "loaded_until": "timestamptz", "valid_until": "timestamptz", "evidence": "varchar",
+}  # fmt: skip
+_STATE_COLUMNS = tuple((name, _STATE_TYPES[name]) for name in StateRow.__struct_fields__)
 _READINESS_COLUMNS = (
     ("tick_at", "timestamptz"), ("tick_until", "timestamptz"), ("daily_at", "timestamptz"),
     ("daily_until", "timestamptz"), ("tick_expected", "smallint"), ("daily_expected", "smallint"),
@@ -59,19 +61,25 @@ LOCK = """
     ) AS found
 """
 
-_PREVIOUS = f"""
+_PREVIOUS = """
     SELECT
-        COALESCE((SELECT json_agg(s) FROM (
-            SELECT {_names(_STATE_COLUMNS)} FROM checks_nodeitemstate WHERE node_id = %(node)s
-        ) AS s), '[]') AS states,
-        COALESCE((SELECT json_agg(m) FROM (
-            SELECT item, subject, state FROM checks_nodememory WHERE node_id = %(node)s
-        ) AS m), '[]') AS memory,
+        COALESCE((SELECT json_agg(json_build_array({columns})) FROM checks_nodeitemstate
+                  WHERE node_id = %(node)s {which}), '[]') AS states,
+        COALESCE((SELECT json_agg(json_build_array(item, subject, state)) FROM checks_nodememory
+                  WHERE node_id = %(node)s), '[]') AS memory,
         (SELECT row_to_json(r) FROM (
-            SELECT {_names(_READINESS_COLUMNS)} FROM checks_nodereadiness WHERE node_id = %(node)s
+            SELECT {summary} FROM checks_nodereadiness WHERE node_id = %(node)s
         ) AS r) AS readiness,
         (SELECT judged_under ->> %(profile)s FROM checks_cluster WHERE id = %(cluster)s) AS judged_under
-"""  # noqa: S608
+"""
+
+
+def _previous(which: str = "") -> str:
+    return _PREVIOUS.format(columns=_names(_STATE_COLUMNS), summary=_names(_READINESS_COLUMNS), which=which)
+
+
+# Half of a node's rows are of items that no probe measures yet; a report that says nothing of them need not read them.
+_MEASURED = "AND NOT (shadow AND observed_at IS NULL)"
 
 LOAD = f"""
     SELECT row_to_json(known)::text FROM (
@@ -82,7 +90,7 @@ LOAD = f"""
                 SELECT id, items, requested_at FROM checks_recheckrequest
                 WHERE node_id = %(node)s AND done_at IS NULL AND expires_at > %(now)s ORDER BY requested_at, id
             ) AS q), '[]') AS rechecks
-        FROM ({_PREVIOUS}) AS previous
+        FROM ({_previous(_MEASURED)}) AS previous
     ) AS known
 """  # noqa: S608
 
@@ -97,7 +105,7 @@ LOCK_NODE = """
 """
 
 # What re-judging reads: the same, under the same lock, without a report.
-LOAD_FOR_REJUDGE = f"SELECT row_to_json(previous)::text FROM ({_PREVIOUS}) AS previous"  # noqa: S608
+LOAD_ALL = f"SELECT row_to_json(previous)::text FROM ({_previous()}) AS previous"  # noqa: S608
 
 _STATES = f"""
     INSERT INTO checks_nodeitemstate (node_id, {_names(_STATE_COLUMNS)})

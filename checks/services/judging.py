@@ -5,7 +5,7 @@ Two ways in: ``judge_report`` for what a report covers (both steps), ``judge_aga
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
@@ -13,7 +13,7 @@ from msgspec import structs
 
 from checks.domain.blocking import blocks
 from checks.domain.evaluation import Judgement, judge
-from checks.domain.facts import Fact, Problem
+from checks.domain.facts import Fact
 from checks.domain.freshness import valid_until
 from checks.domain.items import Item
 from checks.domain.loading import loaded_until
@@ -23,34 +23,13 @@ from checks.domain.profiles import Ruleset
 from checks.domain.settling import Settled, resettle, settle
 from checks.domain.verdicts import Cadence, Reason, Verdict
 from checks.services.node_rows import MemoryRow, RowKey, StateRow, expected_rows, new_row
+from checks.services.remembering import is_worth_keeping, refreshed
+from checks.services.steady import Submission, says_the_same
 
 _SELF_RENEWING: Final = frozenset({Cadence.TICK, Cadence.DAILY})
 _DETAIL_LENGTH: Final = 300
 _KEPT_FACTS_BYTES: Final = 2048
 _ANCIENT: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """What one report says, by item, with the portal's times.
-
-    *stamps* are when evidence of a whole cadence last came (rows unchanged since then are that young); *moves* is the
-    cadence that this report is a full one of, if it is.
-    """
-
-    facts: Mapping[str, list[Fact]]
-    problems: Mapping[str, list[Problem]]
-    items: Iterable[str]
-    missing: Iterable[str]
-    observed_at: datetime
-    boot_id: str
-    interval: timedelta
-    min_gap: timedelta
-    stamps: Mapping[str, datetime]
-    moves: str | None
-    replaced: frozenset[str]
-    retired: Mapping[str, str]
-    evidence: Mapping[str, str]
 
 
 @dataclass(slots=True)
@@ -74,13 +53,32 @@ def judge_report(
     subjects: dict[str, list[str]] = {}
     for item_key, subject in rows:
         subjects.setdefault(item_key, []).append(subject)
-    for key in submission.items:
-        known = {subject: memory.get((key, subject), ItemMemory()) for subject in subjects.get(key, ())}
+    for key in submission.content.items:
+        held = {subject: rows[key, subject] for subject in subjects.get(key, ())}
+        item = ruleset.items[key]
+        if says_the_same(submission, item, held, memory) and _only_grew_younger(submission, item, held, outcome):
+            continue
+        stamp = submission.stamps.get(item.cadence)
+        known = {subject: refreshed(memory.get((key, subject), ItemMemory()), stamp) for subject in held}
         _judge_item(submission, ruleset, key, known, rows, outcome, now)
     for key in submission.missing:
         for subject in subjects.get(key, ()):
             _note_missing(submission, ruleset, rows[key, subject], outcome, now)
     return outcome
+
+
+def _only_grew_younger(submission: Submission, item: Item, rows: Mapping[str, StateRow], outcome: Outcome) -> bool:
+    """Whether nothing but the age of *rows* changed, which the stamp shows; a start item's age is its row's own."""
+    if item.cadence == submission.moves:
+        return True
+    if item.cadence is not Cadence.START:
+        return False
+    observed_at = submission.content.newest(item.key, submission.observed_at)
+    until = valid_until(observed_at, item.cadence, submission.interval, item)
+    for row in rows.values():
+        if _is_newer(observed_at, row, submission):
+            outcome.states[row.key] = structs.replace(row, observed_at=observed_at, valid_until=until)
+    return True
 
 
 def judge_again(
@@ -109,15 +107,15 @@ def _judge_item(
     outcome: Outcome,
     now: datetime,
 ) -> None:
-    facts = submission.facts.get(key, [])
-    observed_at = max((fact.observed_at for fact in facts), default=submission.observed_at)
+    facts = submission.content.facts(key)
+    observed_at = submission.content.newest(key, submission.observed_at)
     usable = {
         subject: ItemMemory() if subject in submission.replaced else held
         for subject, held in known.items()
         if _is_newer(observed_at, rows[key, subject], submission)
     }
     measured = measure_covered(
-        ruleset, key, facts, submission.problems.get(key, []), usable, observed_at=observed_at,
+        ruleset, key, facts, submission.content.problems.get(key, []), usable, observed_at=observed_at,
         boot_id=submission.boot_id,
     )  # fmt: skip
     item = ruleset.items[key]
@@ -126,9 +124,11 @@ def _judge_item(
             continue
         before = rows.get((key, subject)) or new_row(ruleset, key, subject, now=now)
         after = _row_measured(before, item, found, submission, observed_at, now)
+        if item.cadence not in _SELF_RENEWING:
+            after.facts = _kept_facts(facts, subject)
         if (key, subject) not in rows or after is not before:
             outcome.states[key, subject] = after
-        if _worth_keeping(known.get(subject), found.memory):
+        if is_worth_keeping(known.get(subject), found.memory, stamped=item.cadence == submission.moves):
             outcome.memory.append(MemoryRow(key, subject, found.memory))  # type: ignore[arg-type]
 
 
@@ -156,7 +156,6 @@ def _row_measured(
     after.counted_at, after.observed_at = settled.counted_at, observed_at
     if item.cadence not in _SELF_RENEWING:
         after.valid_until = valid_until(observed_at, item.cadence, submission.interval, item)
-        after.facts = _kept_facts(submission.facts.get(item.key, []), before.subject)
     return after
 
 
@@ -181,9 +180,7 @@ def _with_judgement(
     )  # fmt: skip
 
 
-def _note_missing(
-    submission: Submission, ruleset: Ruleset, before: StateRow, outcome: Outcome, now: datetime
-) -> None:
+def _note_missing(submission: Submission, ruleset: Ruleset, before: StateRow, outcome: Outcome, now: datetime) -> None:
     """A short report: what it should have covered and did not is *unknown: not reported*."""
     if not _is_newer(submission.observed_at, before, submission):
         return
@@ -232,14 +229,3 @@ def _identity(item: Item, value: Value, before: Mapping[str, object]) -> dict[st
 def _kept_facts(facts: Iterable[Fact], subject: str) -> list[list[object]] | None:
     kept = [[fact.name, fact.value, fact.unit] for fact in facts if fact.subject in ("", subject)]
     return kept if kept and len(msgspec.json.encode(kept)) <= _KEPT_FACTS_BYTES else None
-
-
-def _worth_keeping(before: ItemMemory | None, after: ItemMemory) -> bool:
-    """Whether the next report would judge differently without *after*: more than the time of the sample is in it."""
-    return bool(after.get("runs")) or _lasting(before or {}) != _lasting(after)
-
-
-def _lasting(memory: Mapping[str, object]) -> dict[str, object]:
-    """The parts of a memory that say something; the boot id does so only beside others."""
-    parts = {name: held for name, held in memory.items() if held and name not in ("at", "boot")}
-    return parts | {"boot": memory["boot"]} if parts else {}

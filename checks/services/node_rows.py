@@ -16,8 +16,8 @@ from checks.domain.verdicts import Reason, Verdict
 RowKey: TypeAlias = tuple[str, str]
 
 
-class StateRow(Struct):
-    """The latest verdict of one item of one subject."""
+class StateRow(Struct, array_like=True, gc=False):
+    """The latest verdict of one item of one subject; read as an array, so that names do not travel with each row."""
 
     item: str
     subject: str
@@ -52,7 +52,7 @@ class StateRow(Struct):
         return self.item, self.subject
 
 
-class MemoryRow(Struct):
+class MemoryRow(Struct, array_like=True, gc=False):
     """What judging one item of one subject remembers."""
 
     item: str
@@ -60,7 +60,7 @@ class MemoryRow(Struct):
     state: dict[str, Any]
 
 
-class FlipRow(Struct):
+class FlipRow(Struct, gc=False):
     """One change of a raw or settled verdict."""
 
     item: str

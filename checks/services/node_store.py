@@ -1,6 +1,8 @@
 """Runs the statements of ``ingest_sql`` on the connection of the transaction: prepared, JSON in and out, no ORM."""
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeVar
 from uuid import UUID
@@ -120,19 +122,19 @@ _ENCODER = msgspec.json.Encoder()
 
 def lock_by_token(key: str) -> Presented | None:
     """The token of that key with its node, the node locked until the transaction ends; None when there is none."""
-    return _one(_PRESENTED, ingest_sql.LOCK, {"key": key})
+    return _one(_PRESENTED, _LOCK, {"key": key})
 
 
 def lock_node(node_id: UUID) -> LockedNode | None:
     """One node, locked as a report locks it."""
-    return _one(_LOCKED, ingest_sql.LOCK_NODE, {"node": node_id})
+    return _one(_LOCKED, _LOCK_NODE, {"node": node_id})
 
 
 def load_for_report(presented: Presented, *, report_id: UUID, now: datetime) -> KnownAtReport:
     """What is known of the locked node, and whether this report is."""
     found = _one(
         _KNOWN_AT_REPORT,
-        ingest_sql.LOAD,
+        _LOAD,
         {"node": presented.node_id, "cluster": presented.cluster_id, "profile": presented.profile,
          "report_id": report_id, "now": now},
     )  # fmt: skip
@@ -140,13 +142,9 @@ def load_for_report(presented: Presented, *, report_id: UUID, now: datetime) -> 
     return found
 
 
-def load_for_rejudge(node: LockedNode) -> Known:
-    """What is known of the locked node."""
-    found = _one(
-        _KNOWN,
-        ingest_sql.LOAD_FOR_REJUDGE,
-        {"node": node.node_id, "cluster": node.cluster_id, "profile": node.profile},
-    )
+def load_all(node: LockedNode | Presented) -> Known:
+    """All that is known of the locked node, rows that nobody ever measured included."""
+    found = _one(_KNOWN, _LOAD_ALL, {"node": node.node_id, "cluster": node.cluster_id, "profile": node.profile})
     assert found is not None  # noqa: S101
     return found
 
@@ -164,12 +162,12 @@ def write_report(
 ) -> bool:
     """Store one report and all that follows from it, in one statement; False when its receipt was there already.
 
-    *columns* are the single values that ``ingest_sql.WRITE`` names.
+    *columns* are the single values that ``_WRITE`` names.
     """
     written, _ = _execute(
-        ingest_sql.WRITE,
+        _WRITE,
         {
-            "states": as_json(judged.states), "flips": as_json(judged.flips), "memory": as_json(memory),
+            "states": _rows_as_json(judged.states), "flips": as_json(judged.flips), "memory": _rows_as_json(memory),
             "gone": as_json([Gone(*key) for key in judged.gone]),
             "evidence": as_json(evidence), "identity": as_json([identity] if identity else []),
             "readiness": as_json(readiness), "outbox": as_json(outbox), "body": as_json(body), **columns,
@@ -189,9 +187,9 @@ def write_judged(
 ) -> None:
     """Store what judging without a report changed in one node's rows."""
     _execute(
-        ingest_sql.WRITE_JUDGED,
+        _WRITE_JUDGED,
         {
-            "node": node_id, "cluster": cluster_id, "report_id": None, "now": now, "states": as_json(judged.states),
+            "node": node_id, "cluster": cluster_id, "report_id": None, "now": now, "states": _rows_as_json(judged.states),
             "gone": as_json([Gone(*key) for key in judged.gone]), "flips": as_json(judged.flips),
             "readiness": as_json(readiness), "outbox": as_json(outbox),
         },
@@ -203,15 +201,42 @@ def as_json(value: Any) -> str:
     return _ENCODER.encode(value).decode()
 
 
-def _one(decoder: msgspec.json.Decoder[T], statement: str, parameters: Mapping[str, Any]) -> T | None:
+def _rows_as_json(rows: Sequence[StateRow] | Sequence[MemoryRow]) -> str:
+    """Rows with their columns' names, as ``json_to_recordset`` reads them."""
+    return as_json([msgspec.structs.asdict(row) for row in rows])
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A statement with numbered parameters, as the server prepares it, and the order of their names."""
+
+    text: str
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, named: str) -> "_Statement":
+        """Number the ``%(name)s`` of *named*; done once, because the driver would parse a long statement each time."""
+        names = tuple(dict.fromkeys(_PLACEHOLDER.findall(named)))
+        numbers = {name: f"${place}" for place, name in enumerate(names, start=1)}
+        return cls(_PLACEHOLDER.sub(lambda found: numbers[found[1]], named), names)
+
+
+_PLACEHOLDER = re.compile(r"%\((\w+)\)s")
+_LOCK, _LOCK_NODE = _Statement.of(ingest_sql.LOCK), _Statement.of(ingest_sql.LOCK_NODE)
+_LOAD, _LOAD_ALL = _Statement.of(ingest_sql.LOAD), _Statement.of(ingest_sql.LOAD_ALL)
+_WRITE, _WRITE_JUDGED = _Statement.of(ingest_sql.WRITE), _Statement.of(ingest_sql.WRITE_JUDGED)
+
+
+def _one(decoder: msgspec.json.Decoder[T], statement: _Statement, parameters: Mapping[str, Any]) -> T | None:
     row = _execute(statement, parameters)
     return decoder.decode(row[0]) if row is not None else None
 
 
-def _execute(statement: str, parameters: Mapping[str, Any]) -> Any:
+def _execute(statement: _Statement, parameters: Mapping[str, Any]) -> Any:
     connection.ensure_connection()
     raw = connection.connection
     if raw.prepare_threshold is None:
         raw.prepare_threshold = _ONLY_WHEN_ASKED
-    with connection.wrap_database_errors, psycopg.Cursor(raw) as cursor:
-        return cursor.execute(statement, parameters, prepare=True).fetchone()  # type: ignore[arg-type]
+    values = [parameters[name] for name in statement.names]
+    with connection.wrap_database_errors, psycopg.RawCursor(raw) as cursor:
+        return cursor.execute(statement.text, values, prepare=True).fetchone()  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from checks.services.report_v1 import ReportV1
 from checks.services.submission import Content
 
 
-class VerdictLine(Struct):
+class VerdictLine(Struct, gc=False):
     """One verdict of an item that the report covered."""
 
     item: str

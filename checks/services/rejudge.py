@@ -11,7 +11,7 @@ from checks.models import Cluster, Node
 from checks.selectors.rules import rules_in_force
 from checks.services.judging import judge_again
 from checks.services.node_rows import flip_between
-from checks.services.node_store import Judged, LockedNode, OutboxRow, load_for_rejudge, lock_node, write_judged
+from checks.services.node_store import Judged, LockedNode, OutboxRow, load_all, lock_node, write_judged
 from checks.services.summary import summarise
 
 
@@ -43,7 +43,7 @@ def rejudge_node(*, node_id: UUID, now: datetime, cause: str = "rejudge") -> boo
 
 
 def _judge(node: LockedNode, cause: str, now: datetime) -> None:
-    known = load_for_rejudge(node)
+    known = load_all(node)
     ruleset = rules_in_force(known.judged_under, cluster_id=node.cluster_id, profile=node.profile)
     rows = {row.key: row for row in known.states}
     after, gone = judge_again(rows, ruleset, retired=node.retired_subjects, now=now)

@@ -4,7 +4,6 @@ Ages are taken from clocks of the node alone (boot clock inside the report, Repo
 node whose wall clock is wrong is judged right. Every age is at least 0: nothing is measured after it was received.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -32,10 +31,6 @@ class ReportClock:
     def observed(self, boot_seconds: float) -> datetime:
         """When a fact with that boot clock was measured."""
         return self.written_at - _span(self.boottime - boot_seconds)
-
-    def earliest(self, boot_seconds: Iterable[float]) -> datetime:
-        """The oldest of the facts' times, or that of the report when it has none: what its freshness is counted from."""
-        return self.observed(min(boot_seconds, default=self.boottime))
 
 
 _LONGEST = timedelta(days=3650)

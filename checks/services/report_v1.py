@@ -30,7 +30,7 @@ class ClockV1(Struct, forbid_unknown_fields=True, frozen=True):
     synced: bool | None = None
 
 
-class FactV1(Struct, forbid_unknown_fields=True, frozen=True):
+class FactV1(Struct, forbid_unknown_fields=True, frozen=True, gc=False):
     """One measured value; *observed_at* in boot-clock seconds of the report's boot."""
 
     item: Name
@@ -41,7 +41,7 @@ class FactV1(Struct, forbid_unknown_fields=True, frozen=True):
     observed_at: BootSeconds
 
 
-class ProblemV1(Struct, forbid_unknown_fields=True, frozen=True):
+class ProblemV1(Struct, forbid_unknown_fields=True, frozen=True, gc=False):
     """Why something could not be measured; subject None or ``*`` means every subject of the item."""
 
     item: Name

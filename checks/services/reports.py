@@ -18,7 +18,7 @@ from checks.domain.verdicts import Cadence, Verdict
 from checks.selectors.rules import rules_in_force
 from checks.services import partitions
 from checks.services.evidence import evidence_rows
-from checks.services.judging import Submission, judge_again, judge_report
+from checks.services.judging import judge_again, judge_report
 from checks.services.machine import Machine, recognise
 from checks.services.node_rows import ReadinessRow, RowKey, StateRow, flip_between
 from checks.services.node_store import (
@@ -27,6 +27,7 @@ from checks.services.node_store import (
     OpenRecheck,
     OutboxRow,
     Presented,
+    load_all,
     load_for_report,
     lock_by_token,
     write_report,
@@ -35,7 +36,8 @@ from checks.services.plans import require_active
 from checks.services.receipts import Receipt, receipt_of
 from checks.services.report_clock import ReportClock
 from checks.services.report_v1 import ReportV1
-from checks.services.submission import FULL_CADENCES, Content, content_of, fact_times, missing_items
+from checks.services.steady import Submission
+from checks.services.submission import FULL_CADENCES, Content, compact_facts, content_of, missing_items
 from checks.services.summary import ALL_LAYERS, summarise
 from checks.services.tokens import USE_NOTED_EVERY, BadToken, comes_from, is_live, parse_bearer, secret_matches
 
@@ -137,7 +139,9 @@ def _require_own_report(node: Presented, report: ReportV1) -> None:
             code="origin_mismatch",
         )
     if report.origin == "replay" and not node.accept_replay:
-        raise ReportRefused(f"{node.cluster} does not accept replays; push to a cluster that does.", code="replay_refused")
+        raise ReportRefused(
+            f"{node.cluster} does not accept replays; push to a cluster that does.", code="replay_refused"
+        )
 
 
 def _store(arrival: _Arrival, rows: dict[RowKey, StateRow], now: datetime) -> bool:
@@ -148,6 +152,7 @@ def _store(arrival: _Arrival, rows: dict[RowKey, StateRow], now: datetime) -> bo
     gone: list[RowKey] = []
     after = {**rows, **outcome.states}
     if arrival.rules_changed:
+        rows.update({row.key: row for row in load_all(arrival.presented).states if row.key not in rows})
         rest = {key: row for key, row in rows.items() if key not in outcome.states}
         again, gone = judge_again(rest, arrival.ruleset, retired=arrival.presented.retired_subjects, now=now)
         after = {**again, **outcome.states}
@@ -169,11 +174,9 @@ def _submission(arrival: _Arrival) -> Submission:
     known_stamps = {cadence: at for cadence, at in stamps.items() if at is not None}
     last = known_stamps.get(report.cadence)
     missing = missing_items(report, arrival.ruleset)
-    newest = last is None or clock.earliest(fact_times(report, content.items)) > last
+    newest = last is None or _evidence_since(arrival) > last
     return Submission(
-        facts=content.facts,
-        problems=content.problems,
-        items=content.items,
+        content=content,
         missing=(missing or ()) if newest else (),
         observed_at=clock.written_at,
         boot_id=report.node.boot_id,
@@ -185,6 +188,12 @@ def _submission(arrival: _Arrival) -> Submission:
         retired=arrival.presented.retired_subjects,
         evidence={key: row.digest for row, items in evidence_rows(report.evidence) for key in items},
     )
+
+
+def _evidence_since(arrival: _Arrival) -> datetime:
+    """What the freshness of a full report is counted from: its oldest fact, or its writing when it has none."""
+    report, clock = arrival.report, arrival.clock
+    return clock.observed(min((fact.observed_at for fact in report.facts), default=clock.boottime))
 
 
 def _judged(
@@ -214,7 +223,7 @@ def _readiness(
     summary = summarise(after.values(), arrival.ruleset, before=before, changed=changed)
     report, clock = arrival.report, arrival.clock
     if submission.moves in FULL_CADENCES:
-        at = clock.earliest(fact_times(report, arrival.content.items))
+        at = _evidence_since(arrival)
         until = valid_until(at, Cadence(submission.moves), submission.interval)
         if submission.moves == Cadence.TICK:
             summary.tick_at, summary.tick_until = at, until
@@ -242,12 +251,11 @@ def _outbox(judged: Judged) -> list[OutboxRow]:
 
 
 def _body(arrival: _Arrival) -> dict[str, Any]:
-    """What the stored report keeps: everything that was sent, judged or not; ages count back from its observed_at."""
-    report, boottime = arrival.report, arrival.clock.boottime
-    facts = [[f.item, f.subject, f.name, f.value, f.unit, round(boottime - f.observed_at, 3)] for f in report.facts]
+    """What the stored report keeps: everything that was sent, judged or not. See ``Report.body`` for the form."""
+    report = arrival.report
     problems = [[one.item, one.subject, one.kind, one.detail] for one in report.problems]
-    kept = {"covered": report.covered, "facts": facts, "problems": problems, "clock": report.clock, "lost": report.lost}
-    return kept | {"serials": report.node.serials, "plan_etag": report.plan_etag}
+    kept = {"covered": report.covered, "problems": problems, "clock": report.clock, "lost": report.lost}
+    return kept | compact_facts(report, arrival.ruleset) | {"serials": report.node.serials}
 
 
 def _columns(arrival: _Arrival, submission: Submission, now: datetime) -> dict[str, Any]:
@@ -264,7 +272,9 @@ def _columns(arrival: _Arrival, submission: Submission, now: datetime) -> dict[s
 def _answered_rechecks(arrival: _Arrival) -> list[int]:
     """Requests that this report answers: it covers their items and was measured after they were asked."""
     covered, written_at = set(arrival.report.covered), arrival.clock.written_at
-    return [one.id for one in arrival.known.rechecks if covered.issuperset(one.items) and one.requested_at <= written_at]
+    return [
+        one.id for one in arrival.known.rechecks if covered.issuperset(one.items) and one.requested_at <= written_at
+    ]
 
 
 def _receipt(

@@ -16,6 +16,8 @@ from checks.services.node_rows import ReadinessRow, StateRow
 
 HEALTH_CADENCES: Final = frozenset({Cadence.TICK, Cadence.DAILY})
 ALL_LAYERS: Final = frozenset(Layer)
+_MOST_RULESETS: Final = 1024
+_shadow_counts: dict[str, dict[Layer, int]] = {}
 _ZERO: Final[dict[str, Any]] = {
     "expected": 0, "pass": 0, "warn": 0, "fail": 0, "unknown": 0, "na": 0, "shadow": 0,
     "health_bad": 0, "start_bad": 0, "worst": "", "until": None,
@@ -36,7 +38,7 @@ def summarise(
     """
     summary = structs.replace(before) if before is not None else ReadinessRow()
     summary.judged_under = ruleset.judged_under
-    summary.layers = _count_layers(rows)
+    summary.layers = _count_layers(rows, ruleset)
     summary.health_bad = sum(layer["health_bad"] for layer in summary.layers.values())
     summary.start_bad = sum(layer["start_bad"] for layer in summary.layers.values())
     summary.start_until = min((end for row in rows if (end := _end(row)) is not None), default=None)
@@ -56,14 +58,14 @@ def _count_health(summary: ReadinessRow, rows: Iterable[StateRow]) -> None:
     summary.health_pass_system = sum(row.raw == Verdict.PASS and row.layer == Layer.SYSTEM for row in asked)
 
 
-def _count_layers(rows: Iterable[StateRow]) -> dict[str, dict[str, Any]]:
-    """Counts a layer; rows in shadow are counted apart, because they mean nothing to a gate."""
-    layers = {layer.value: dict(_ZERO) for layer in Layer}
+def _count_layers(rows: Iterable[StateRow], ruleset: Ruleset) -> dict[str, dict[str, Any]]:
+    """Counts a layer; items in shadow mean nothing to a gate, so only those expected are counted, apart."""
+    shadow = _shadow_rows(ruleset)
+    layers = {layer.value: {**_ZERO, "shadow": shadow[layer]} for layer in Layer}
     for row in rows:
-        counts = layers[row.layer]
         if row.shadow:
-            counts["shadow"] += 1
             continue
+        counts = layers[row.layer]
         counts[row.raw] += 1
         counts["expected"] += row.raw != "na"
         counts["health_bad"] += row.blocks == 2
@@ -74,6 +76,20 @@ def _count_layers(rows: Iterable[StateRow]) -> dict[str, dict[str, Any]]:
         if end is not None and (counts["until"] is None or end < counts["until"]):
             counts["until"] = end
     return layers
+
+
+def _shadow_rows(ruleset: Ruleset) -> dict[Layer, int]:
+    """How many rows of items in shadow the rules expect, a layer; counted once for each set of rules."""
+    known = _shadow_counts.get(ruleset.judged_under)
+    if known is None:
+        shadow = [key for key in ruleset.node_items() if ruleset.items[key].shadow and ruleset.applies(key)]
+        known = dict.fromkeys(Layer, 0)
+        for key in shadow:
+            known[ruleset.items[key].layer] += len(ruleset.subjects(key))
+        if len(_shadow_counts) >= _MOST_RULESETS:
+            _shadow_counts.clear()
+        _shadow_counts[ruleset.judged_under] = known
+    return known
 
 
 def _end(row: StateRow) -> datetime | None:

@@ -160,9 +160,7 @@ def revoke_token(*, token: Token, by: AbstractBaseUser | None, reason: str, now:
     if token.revoked_at is None:
         token.revoked_at = now
         token.save(update_fields=["revoked_at"])
-        write_entry(
-            what="token_revoked", target=str(token), who=by, cluster=token.cluster, reason=reason, now=now
-        )
+        write_entry(what="token_revoked", target=str(token), who=by, cluster=token.cluster, reason=reason, now=now)
     return token
 
 

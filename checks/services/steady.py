@@ -1,0 +1,96 @@
+"""What a report says that was known already: recognised by comparing, without measuring or judging.
+
+Most of a healthy node's report repeats the last one word for word, and the same facts under the same rules make the same
+verdict. Where time or a counter plays a part, nothing is taken for granted.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from checks.domain.items import Item, Operator
+from checks.domain.memory import ItemMemory
+from checks.domain.verdicts import Scope
+from checks.services.node_rows import RowKey, StateRow
+from checks.services.report_v1 import FactV1
+from checks.services.submission import Content
+
+_PLAIN: Final = frozenset({"item_version", "facts"})
+_VALUE_PARTS: Final = _PLAIN | {"boots", "gains", "load"}
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What one report says, with the portal's times.
+
+    *missing* are items that a full report would have covered. *stamps* are when evidence of a whole cadence last came
+    (rows unchanged since then are that young); *moves* is the cadence that this report is a full one of, if it is.
+    *replaced* are subjects whose hardware is another; *evidence* maps an item to the digest of its raw text.
+    """
+
+    content: Content
+    missing: Sequence[str]
+    observed_at: datetime
+    boot_id: str
+    interval: timedelta
+    min_gap: timedelta
+    stamps: Mapping[str, datetime]
+    moves: str | None
+    replaced: frozenset[str]
+    retired: Mapping[str, str]
+    evidence: Mapping[str, str]
+
+
+def says_the_same(
+    submission: Submission, item: Item, rows: Mapping[str, StateRow], memory: Mapping[RowKey, ItemMemory]
+) -> bool:
+    """Whether the report says of *item* exactly what each of its *rows* (by subject) holds, and means it too."""
+    if item.key in submission.content.problems or not _can_be_steady(item):
+        return False
+    sent = submission.content.sent.get(item.key)
+    if sent is None or sent.keys() != rows.keys():
+        return False
+    return all(
+        _repeats(submission, item, row, sent[subject])
+        and _remembers_the_same(submission, item, row, memory.get(row.key))
+        for subject, row in rows.items()
+    )
+
+
+def _can_be_steady(item: Item) -> bool:
+    """A value held over time changes with the clock alone; so does a counter's gain over a time span."""
+    return not any(one.operator is Operator.SUSTAINED or one.window is not None for one in item.all_criteria)
+
+
+def _repeats(submission: Submission, item: Item, row: StateRow, sent: Sequence[FactV1]) -> bool:
+    value = row.value
+    if row.pending or row.item_version != item.version or not _VALUE_PARTS.issuperset(value):
+        return False
+    if row.subject in submission.replaced or submission.evidence.get(item.key, row.evidence) != row.evidence:
+        return False
+    return value.get("item_version") == item.version and _same_facts(item, value.get("facts", {}), sent)
+
+
+def _remembers_the_same(submission: Submission, item: Item, row: StateRow, memory: ItemMemory | None) -> bool:
+    """Where memory plays a part: same boot, no counter that moved last time, an idle subject without old evidence."""
+    value = row.value
+    if value.keys() <= _PLAIN:
+        return True
+    if memory is None or memory.get("boot") != submission.boot_id or any(map(any, value.get("gains", {}).values())):
+        return False
+    boots, load = value.get("boots"), value.get("load")
+    if boots is not None and (not boots or boots[-1]["boot"] != submission.boot_id):
+        return False
+    return load is None or (item.scope is Scope.GPU and not load["loaded"] and "evidence" not in load)
+
+
+def _same_facts(item: Item, known: Mapping[str, object], sent: Sequence[FactV1]) -> bool:
+    """The same names with the same values of the same kind (1 is not true), each in the catalogue's unit."""
+    if len(known) != len(sent):
+        return False
+    for fact in sent:
+        held = known.get(fact.name)
+        if held != fact.value or type(held) is not type(fact.value) or item.facts.get(fact.name) != fact.unit:
+            return False
+    return True
