@@ -19,7 +19,7 @@ from checks.domain.verdicts import Cadence, Layer, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One blocker of one subject as it is signed; the item is as its ruleset resolved it: with its criteria in force."""
+    """One blocker of one subject as it is signed; the item is as its ruleset resolved it, with criteria in force."""
 
     item: Item
     subject: str

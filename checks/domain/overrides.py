@@ -31,7 +31,7 @@ class Overrides:
         Raises:
             InvalidOverride: it names an item, a fact or a kind of threshold that the catalogue does not have.
         """
-        named = {name: _threshold(held, name) for name, held in _table(document.get(_NAMED, {}), _NAMED).items()}
+        named = {name: _named(name, held, items) for name, held in _table(document.get(_NAMED, {}), _NAMED).items()}
         facts = {key: _of_item(key, held, items) for key, held in document.items() if key != _NAMED}
         return cls(named, facts)
 
@@ -51,24 +51,40 @@ class Overrides:
         return {_NAMED: dict(self.named), "facts": {key: dict(held) for key, held in self.facts.items()}}
 
 
+def _named(name: str, held: object, items: Mapping[str, Item]) -> Threshold:
+    """A threshold by its name in the profile; it must fit every criterion that takes it from there."""
+    users = [(item, one) for item in items.values() for one in item.all_criteria if one.threshold_from == name]
+    if not users:
+        raise InvalidOverride(f"No criterion takes its threshold from {name!r}; look the name up in the catalogue.")
+    threshold = _threshold(held, name)
+    for item, criterion in users:
+        _check(threshold, item, criterion)
+    return threshold
+
+
 def _of_item(key: str, held: object, items: Mapping[str, Item]) -> dict[str, Threshold]:
     if key not in items:
         raise InvalidOverride(f"There is no item {key!r} to override; look its key up in the catalogue.")
     item, thresholds = items[key], {}
     for fact, stated in _table(held, key).items():
         thresholds[fact] = threshold = _threshold(stated, f"{key}.{fact}")
-        _check(item, fact, threshold)
+        _check(threshold, item, _only_criterion(item, fact))
     return thresholds
 
 
-def _check(item: Item, fact: str, threshold: Threshold) -> None:
+def _only_criterion(item: Item, fact: str) -> Criterion:
+    """The criterion on *fact*: with several (at least -50, at most 50) one threshold cannot replace them all."""
     criteria = [criterion for criterion in item.criteria if criterion.fact == fact]
-    if not criteria:
-        raise InvalidOverride(f"{item.key} has no criterion on {fact!r} to override.")
-    for criterion in criteria:
-        comparison = criterion.compare or criterion.operator
-        for mistake in threshold_mistakes(threshold, comparison, item.facts[fact]):
-            raise InvalidOverride(f"The override of {item.key}.{fact} {mistake}.")
+    if len(criteria) != 1:
+        counted = f"{len(criteria)} criteria on {fact!r}" if criteria else f"no criterion on {fact!r}"
+        raise InvalidOverride(f"{item.key} has {counted}; an override needs exactly one.")
+    return criteria[0]
+
+
+def _check(threshold: Threshold, item: Item, criterion: Criterion) -> None:
+    comparison = criterion.compare or criterion.operator
+    for mistake in threshold_mistakes(threshold, comparison, item.facts[criterion.fact]):
+        raise InvalidOverride(f"The override of {item.key}.{criterion.fact} {mistake}.")
 
 
 def _threshold(held: object, where: str) -> Threshold:
