@@ -100,7 +100,8 @@ def _again(plan: Plan, probes: Sequence[Probe], state: State, now: Moment, plann
     """One report for re-checks and retries; a probe that runs anyway in this tick serves them, too."""
     done = set(state.rechecks_done())
     asked = [(id_, items) for id_, items in plan.rechecks if id_ not in done]
-    items = {item for _, some in asked for item in some} | set(_retries(state, now))
+    retries = {item for item in _retries(state, now) if _is_planned(item, plan)}
+    items = {item for _, some in asked for item in some} | retries
     chosen = tuple(probe for probe in probes if items & set(probe.items) and probe.name not in planned)
     return Due("check", chosen, tuple(id_ for id_, _ in asked))
 
@@ -113,6 +114,11 @@ def _retries(state: State, now: Moment) -> List[str]:
         if age is None or age >= wait - SLACK:
             due.append(item)
     return due
+
+
+def _is_planned(item: str, plan: Plan) -> bool:
+    """Whether the portal wants *item* of this node at all; without a plan, everything."""
+    return plan.tick is None or item in plan.tick or item in (plan.daily or ())
 
 
 def _is_due(age: Optional[float], interval: float, offset: float, now: Moment) -> bool:

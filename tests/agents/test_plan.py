@@ -138,6 +138,13 @@ def test_an_item_that_was_measured_after_all_waits_for_its_own_time(state: State
     assert state.failures() == {}
 
 
+def test_an_item_that_does_not_apply_here_is_not_tried_again(state: State) -> None:
+    run(state, START)
+    run(state, START, "daily", {"s"})
+
+    assert "check" not in [cadence for cadence, _ in due(state, later(299), PLAN._replace(daily=()))]
+
+
 def test_a_requested_recheck_is_run_once(state: State) -> None:
     run(state, START)
     run(state, START, "daily")
