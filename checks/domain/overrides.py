@@ -41,6 +41,8 @@ class Overrides:
         ``survives`` asks that the live value comes back after a reboot, so it follows an override of ``live`` unless
         its own fact has one.
         """
+        if criterion.operator is Operator.UNIFORM:
+            return None
         facts = self.facts.get(item.key, {})
         if criterion.operator is Operator.SURVIVES and criterion.fact not in facts:
             return facts.get("live")
@@ -73,8 +75,8 @@ def _of_item(key: str, held: object, items: Mapping[str, Item]) -> dict[str, Thr
 
 
 def _only_criterion(item: Item, fact: str) -> Criterion:
-    """The criterion on *fact*: with several (at least -50, at most 50) one threshold cannot replace them all."""
-    criteria = [criterion for criterion in item.criteria if criterion.fact == fact]
+    """The criterion on *fact*: with several (at least 0.01, at most 100) one threshold cannot replace them all."""
+    criteria = [one for one in item.criteria if one.fact == fact and one.operator is not Operator.UNIFORM]
     if len(criteria) != 1:
         counted = f"{len(criteria)} criteria on {fact!r}" if criteria else f"no criterion on {fact!r}"
         raise InvalidOverride(f"{item.key} has {counted}; an override needs exactly one.")

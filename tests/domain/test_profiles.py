@@ -72,7 +72,7 @@ def test_rules_have_another_name_under_another_threshold_and_not_under_another_r
         {"sysctl-somaxconn": {"live": {"threshold": "many"}}},
         {"sysctl-somaxconn": {"live": {"reason": "no threshold"}}},
         {"sysctl-somaxconn": 5},
-        {"clock-sync": {"offset": {"threshold": 100}}},
+        {"grad-norm-first-step": {"grad_norm": {"threshold": 50}}},
         {"thresholds": {"pcie_widht": {"threshold": 8}}},
         {"thresholds": {"pcie_width": {"threshold": "wide"}}},
     ],
