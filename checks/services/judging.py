@@ -17,6 +17,7 @@ from checks.domain.facts import Fact
 from checks.domain.freshness import valid_until
 from checks.domain.items import Item
 from checks.domain.loading import loaded_until
+from checks.domain.manifest import identity_changed, identity_of
 from checks.domain.measuring import Measured, measure_covered, unmeasured
 from checks.domain.memory import ItemMemory, Value
 from checks.domain.profiles import Ruleset
@@ -164,8 +165,8 @@ def _with_judgement(
 ) -> StateRow:
     """The row with a verdict, whatever it came from; epoch + 1 when what was settled, or an identity value, changed."""
     raw = judgement.verdict.value
-    identity = _identity(item, value, before.identity)
-    renamed = any(name in before.identity and before.identity[name] != held for name, held in identity.items())
+    identity = identity_of(item, value, before.identity)
+    renamed = identity_changed(before.identity, identity)
     return structs.replace(
         before,
         layer=item.layer.value, scope=item.scope.value, cadence=item.cadence.value, severity=item.severity.value,
@@ -217,13 +218,6 @@ def _settled_of(row: StateRow, stamp: datetime | None) -> Settled:
         counted_at=counted_at,
         since=row.settled_since,
     )
-
-
-def _identity(item: Item, value: Value, before: Mapping[str, object]) -> dict[str, object]:
-    """The identity values now: one that is missing keeps the last that was known."""
-    facts = value.get("facts", {})
-    found = {name: facts.get(name, before.get(name)) for name in item.identity}
-    return {name: held for name, held in found.items() if held is not None}
 
 
 def _kept_facts(facts: Iterable[Fact], subject: str) -> list[list[object]] | None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from checks.domain.canonical import Tag, digest
+from checks.domain.manifest import Leaf, has_leaf, layer_digest
 from checks.domain.profiles import Ruleset
 from checks.domain.verdicts import RANK, Cadence, Layer, Severity, Verdict
 from checks.services.node_rows import ReadinessRow, StateRow
@@ -45,7 +45,7 @@ def summarise(
     summary.health_failed = sum(row.blocks == 2 and row.raw == Verdict.FAIL for row in rows)
     _count_health(summary, rows)
     kept = {layer: held for layer, held in summary.digests.items() if layer not in changed}
-    summary.digests = kept | {layer: layer_digest(layer, rows, ruleset) for layer in changed if layer not in kept}
+    summary.digests = kept | {layer: _signed_digest(layer, rows, ruleset) for layer in changed if layer not in kept}
     return summary
 
 
@@ -101,28 +101,11 @@ def _matters(row: StateRow) -> bool:
     return row.severity == Severity.BLOCKER and not row.shadow and row.raw != "na"
 
 
-def layer_digest(layer: str, rows: Iterable[StateRow], ruleset: Ruleset) -> str:
-    """The node's hash of one layer: what a signature on that layer covers of this node.
-
-    A leaf is what was settled about a blocker, never what was measured last; start items and shadow have none.
-    """
-    leaves = sorted((row for row in rows if row.layer == layer and _is_leaf(row)), key=lambda row: row.key)
-    if not leaves:
-        return digest(Tag.EMPTY, layer)
-    return digest(Tag.NODE, {"layer": layer, "leaves": [_leaf(row, ruleset) for row in leaves]})
-
-
-def _is_leaf(row: StateRow) -> bool:
-    return row.severity == Severity.BLOCKER and not row.shadow and row.cadence != Cadence.START
-
-
-def _leaf(row: StateRow, ruleset: Ruleset) -> str:
-    item = ruleset.items.get(row.item)
-    criteria = [criterion.as_json() for criterion in item.criteria] if item is not None else []
-    return digest(
-        Tag.LEAF,
-        {
-            "item": row.item, "version": row.item_version, "subject": row.subject, "criteria": criteria,
-            "settled": row.settled, "identity": row.identity, "epoch": row.epoch,
-        },
-    )  # fmt: skip
+def _signed_digest(layer: str, rows: Iterable[StateRow], ruleset: Ruleset) -> str:
+    """The node's hash of one layer, over what has settled so far: what a signature on it covers of this node."""
+    leaves = (
+        Leaf(item, row.subject, Verdict(row.settled), row.identity, row.epoch)
+        for row in rows
+        if row.layer == layer and row.settled and (item := ruleset.items.get(row.item)) is not None and has_leaf(item)
+    )
+    return layer_digest(Layer(layer), leaves)
