@@ -7,7 +7,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON_PACKAGES = ("agents", "benchmarks", "checks", "portal", "tests")
 # Made by tools, or not ours to judge.
-APART = frozenset({".git", ".venv", "var", "staticfiles", "dist", "node_modules", "__pycache__"})
+APART = frozenset(
+    {".git", ".venv", "var", "staticfiles", "dist", "node_modules", "__pycache__", ".hypothesis"}
+    | {".mypy_cache", ".pytest_cache", ".ruff_cache", ".import_linter_cache"}
+)
 
 
 def python_files(*packages: str) -> Iterator[Path]:

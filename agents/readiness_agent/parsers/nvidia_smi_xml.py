@@ -115,7 +115,7 @@ def parse_smi_xml(text: str) -> SmiLog:
     root = _well_formed(text[start:end])
     if isinstance(root, str):
         return SmiLog(None, None, (), outside.lost_handles, root)
-    gpus = tuple(_gpu(element) for element in root.findall("gpu"))
+    gpus = tuple(read_gpu(element) for element in root.findall("gpu"))
     attached = count(root.findtext("attached_gpus"))
     return SmiLog(version(root.findtext("driver_version")), attached, gpus, outside.lost_handles, None)
 
@@ -161,7 +161,8 @@ def _byte_of(report: str, position: Tuple[int, int]) -> int:
     return len("\n".join([*before, ""]).encode("utf-8", "replace")) + column
 
 
-def _gpu(gpu: Element) -> SmiGpu:
+def read_gpu(gpu: Element) -> SmiGpu:
+    """What one ``<gpu>`` element says."""
     clocks = _Reasons(gpu)
     link, widths = "pci/pci_gpu_link_info/pcie_gen/", "pci/pci_gpu_link_info/link_widths/"
     return SmiGpu(

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
-from readiness_agent.facts import ERROR, MISSING, UNREADABLE, CouldNotMeasure, Findings, ProbeResult, Unreadable
+from readiness_agent.facts import (
+    ERROR,
+    MISSING,
+    NOT_CAPTURED,
+    UNREADABLE,
+    CouldNotMeasure,
+    Findings,
+    ProbeResult,
+    Unreadable,
+)
 from readiness_agent.parsers.nvidia_smi_errors import parse_smi_errors
+from readiness_agent.parsers.nvidia_smi_text import parse_smi_text
 from readiness_agent.parsers.nvidia_smi_xml import SmiGpu, SmiLog, parse_smi_xml
 from readiness_agent.probes.gpu_evidence import smi_evidence
 from readiness_agent.probes.jobs import is_job
@@ -13,6 +23,7 @@ from readiness_agent.probes.subjects import gpus_on_bus, names_of_gpus
 from readiness_agent.source import CommandResult, Probe, ProbeContext, Source
 
 ARGV = ("nvidia-smi", "-q", "-x")
+PLAIN_ARGV = ("nvidia-smi", "-q")
 
 Columns = Tuple[Tuple[str, str], ...]
 
@@ -50,14 +61,25 @@ def measure(source: Source, context: ProbeContext) -> ProbeResult:
     """All GPU items at once."""
     findings = Findings(source.now_boottime())
     with findings.attempt(*ITEMS):
-        result = source.run(ARGV)
-        log = parse_smi_xml(result.stdout)
+        result, log = _ask(source)
         findings.evidence(smi_evidence(result), *ITEMS)
         if log.error is not None:
             _no_report(findings, result, log.error)
         else:
             _report(findings, source, context, log)
     return findings.result()
+
+
+def _ask(source: Source) -> Tuple[CommandResult, SmiLog]:
+    """The report in XML; in plain text where a capture holds only that."""
+    try:
+        result = source.run(ARGV)
+        return result, parse_smi_xml(result.stdout)
+    except CouldNotMeasure as error:
+        if error.kind != NOT_CAPTURED:
+            raise
+    result = source.run(PLAIN_ARGV)
+    return result, parse_smi_text(result.stdout)
 
 
 def _no_report(findings: Findings, result: CommandResult, error: str) -> None:

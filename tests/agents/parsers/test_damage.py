@@ -27,6 +27,7 @@ from readiness_agent.parsers.memory import parse_memory_total, parse_oom_kill_co
 from readiness_agent.parsers.mountinfo import mount_of, parse_mountinfo
 from readiness_agent.parsers.numactl import parse_numactl_nodes
 from readiness_agent.parsers.nvidia_smi_errors import parse_smi_errors
+from readiness_agent.parsers.nvidia_smi_text import parse_smi_text
 from readiness_agent.parsers.nvidia_smi_xml import SmiGpu, parse_smi_xml
 from readiness_agent.parsers.process import job_of_cgroup, parse_switches, parse_task_stat
 from readiness_agent.parsers.softnet import parse_softnet_dropped
@@ -53,6 +54,22 @@ STATUS = "Name:\tx\nvoluntary_ctxt_switches:\t40\nnonvoluntary_ctxt_switches:\t2
 LOG = "[ 9000.500100] Out of memory: Killed process 4711 (python) total-vm:1kB, anon-rss:1kB\n"
 CPUINFO = "processor\t: 0\nflags\t\t: fpu vme hypervisor\n"
 
+OUTLINE = """Driver Version                            : 550.54.15
+Attached GPUs                             : 1
+GPU 00000000:10:1C.0
+    Persistence Mode                      : Enabled
+    ECC Errors
+        Volatile
+            SRAM Uncorrectable            : 0
+            DRAM Uncorrectable            : 0
+    Remapped Rows
+        Pending                           : No
+    Processes
+        Process ID                        : 77
+            Type                          : C
+            Used GPU Memory               : 9 MiB
+"""
+
 Parser = Callable[[str], object]
 
 
@@ -66,6 +83,7 @@ def setting(conf: str) -> object:
 
 PARSERS: dict[str, tuple[Parser, str]] = {
     "nvidia-smi": (parse_smi_xml, LOADED),
+    "nvidia-smi text": (parse_smi_text, OUTLINE),
     "nvidia-smi sentences": (parse_smi_errors, "Unable to determine the device handle for GPU0000:01:00.0: Unknown"),
     "sysctl file": (parse_sysctl_file, "5000\n"),
     "sysctl dump": (parse_sysctl_dump, "net.core.somaxconn = 65535\nvm.swappiness = 10\n"),

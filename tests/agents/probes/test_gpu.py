@@ -239,6 +239,15 @@ def test_evidence_shows_the_lines_that_were_read_and_no_process_name() -> None:
     assert len(evidence.text) < 16_000
 
 
+def test_a_report_in_plain_text_will_do_where_a_capture_holds_only_that() -> None:
+    text = shared("captures/h200x2/nvidia-smi-q.txt")
+
+    result = GPU.run(FakeSource(commands={"nvidia-smi -q": text}, absent=NOT_CAPTURED), ProbeContext())
+
+    assert values(result, "gpu-present") == {"gpus_visible": 2, "gpus_lost": 0}
+    assert values(result, "gpu-pcie-width", "gpu1") == {"width": 16, "width_max": 16}
+
+
 def test_the_probe_covers_the_items_it_sends() -> None:
     result = measure(shared(BURN.format("idle0")))
 
