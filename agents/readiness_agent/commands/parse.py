@@ -10,6 +10,7 @@ from readiness_agent.facts import ERROR, NOT_CAPTURED
 from readiness_agent.loose import SMI_XML
 from readiness_agent.node import now
 from readiness_agent.options import answer, make_parser, parse
+from readiness_agent.parsers.sysctl import DIRECTORIES, SYSCTL_CONF, files_of_grep
 from readiness_agent.probes import PROBES
 from readiness_agent.recording import OK, command_key
 from readiness_agent.replaying import RecordedSnapshot, ReplaySource
@@ -23,29 +24,36 @@ FILES = {
     "meminfo": "/proc/meminfo",
     "softnet": "/proc/net/softnet_stat",
     "swaps": "/proc/swaps",
+    "ulimit": JOB_LIMITS,
     "vmstat": "/proc/vmstat",
 }
 """Kinds that are files of the kernel's."""
 
 COMMANDS = {
     "nvidia-smi -q -x": SMI_XML,
+    "nvidia-smi -q": ("nvidia-smi", "-q"),
     "nvidia-smi error": SMI_XML,
     "numactl --hardware": ("numactl", "--hardware"),
     "chronyc tracking": ("chronyc", "-n", "tracking"),
+    "sysctl -a": ("sysctl", "-a"),
 }
 """Kinds that are outputs of commands."""
+
+SYSCTL_FILES = "sysctl files"
+"""The output of ``grep -r . /etc/sysctl.d``."""
+
+KINDS = sorted([*FILES, *COMMANDS, SYSCTL_FILES])
 
 
 def main(argv: Sequence[str]) -> int:
     """Answer in JSON, always: this is for programs."""
     parser = make_parser("parse", "Facts from one saved output of a known tool, as JSON.", EXIT_CODES)
-    parser.add_argument("kind", metavar="KIND", help=f"one of: {', '.join(sorted([*FILES, *COMMANDS]))}")
+    parser.add_argument("kind", metavar="KIND", help=f"one of: {', '.join(KINDS)}")
     parser.add_argument("file", metavar="FILE", help="the saved output")
     options = parse(parser, argv)
     options.json = True
-    if options.kind not in FILES and options.kind not in COMMANDS:
-        known = ", ".join(sorted([*FILES, *COMMANDS]))
-        detail = f"{options.kind!r} is no kind that this agent parses; it knows {known}"
+    if options.kind not in KINDS:
+        detail = f"{options.kind!r} is no kind that this agent parses; it knows {', '.join(KINDS)}"
         problem = {"item": "", "subject": "*", "kind": ERROR, "detail": detail}
         answer(options, {"kind": options.kind, "facts": [], "problems": [problem]}, "")
         return UNKNOWN
@@ -57,7 +65,7 @@ def main(argv: Sequence[str]) -> int:
 def _parse(kind: str, text: str) -> Tuple[List[Dict[str, Any]], List[Dict[str, Any]]]:
     """Run the probes on a capture that holds this one output, and listen to those that read it."""
     moment = now()
-    snapshot = RecordedSnapshot(moment, [_record(kind, text)])
+    snapshot = RecordedSnapshot(moment, _records(kind, text))
     measured = measure_elsewhere(PROBES, ProbeContext(), lambda: ReplaySource(snapshot), moment)
     read = [outcome.probe for outcome in measured.outcomes if outcome.records]
     measured = measured.of_probes(read)
@@ -65,11 +73,26 @@ def _parse(kind: str, text: str) -> Tuple[List[Dict[str, Any]], List[Dict[str, A
     return facts, [problem._asdict() for problem in measured.problems() if problem.kind != NOT_CAPTURED]
 
 
-def _record(kind: str, text: str) -> Dict[str, Any]:
+def _records(kind: str, text: str) -> List[Dict[str, Any]]:
+    if kind == SYSCTL_FILES:
+        return _sysctl_records(text)
     if kind in FILES:
-        return {"kind": "read", "key": FILES[kind], "outcome": OK, "value": text}
-    key = command_key(COMMANDS[kind])
-    return {"kind": "run", "key": key, "outcome": OK, "value": [0, text, "", 0.0]}
+        return [_answered("read", FILES[kind], text)]
+    return [_answered("run", command_key(COMMANDS[kind]), [0, text, "", 0.0])]
+
+
+def _sysctl_records(text: str) -> List[Dict[str, Any]]:
+    """The files that the search shows, in directories that hold nothing else."""
+    files = files_of_grep(text)
+    records = [_answered("read", file.path, file.text) for file in files]
+    for directory in DIRECTORIES:
+        names = [file.path.rpartition("/")[2] for file in files if file.path.rpartition("/")[0] == directory]
+        records.append(_answered("listdir", directory, names))
+    return [*records, _answered("exists", SYSCTL_CONF, SYSCTL_CONF in [file.path for file in files])]
+
+
+def _answered(kind: str, key: str, value: Any) -> Dict[str, Any]:
+    return {"kind": kind, "key": key, "outcome": OK, "value": value}
 
 
 def _text(path: str) -> str:

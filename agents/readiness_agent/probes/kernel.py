@@ -49,11 +49,12 @@ def measure(source: Source, _: ProbeContext) -> ProbeResult:
     files, unreadable = _configuration(source)
     shown = []
     for key in KEYS:
+        setting = effective_setting(files, key.name) if files is not None else None
+        if files is not None:
+            _configured(findings, key, setting)
         with findings.attempt(key.item, subject=""):
             live = _live(source, key)
-            setting = effective_setting(files, key.name) if files is not None else None
             findings.fact(key.item, "live", live, key.unit)
-            _configured(findings, key, files is not None, setting)
             shown.append(f"{key.name} = {live} ({_next_boot(setting, unreadable)})")
     _swap_devices(findings, source)
     _dropped_packets(findings, source)
@@ -94,10 +95,8 @@ def _names(source: Source, directory: str) -> List[str]:
         raise
 
 
-def _configured(findings: Findings, key: Key, files_were_read: bool, setting: Optional[Setting]) -> None:
-    """Nothing is said when the files could not be read: a live value alone does not survive a reboot."""
-    if not files_were_read:
-        return
+def _configured(findings: Findings, key: Key, setting: Optional[Setting]) -> None:
+    """What the files say. Nothing is said when one could not be read: it may set the key."""
     findings.fact(key.item, "configured_state", "unset" if setting is None else "set", "text")
     if setting is None:
         return

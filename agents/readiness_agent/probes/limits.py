@@ -12,6 +12,7 @@ from readiness_agent.parsers.limits import (
     Limits,
     parse_limits_conf,
     parse_process_limits,
+    parse_ulimit,
     parse_unit_limits,
     resolve_limits,
 )
@@ -26,19 +27,21 @@ PROPERTIES = "LoadState,LimitNOFILE,LimitNOFILESoft,LimitMEMLOCK,LimitMEMLOCKSof
 LIMITS_CONF = "/etc/security/limits.conf"
 LIMITS_DIRECTORY = "/etc/security/limits.d"
 
+NOTHING = Limit(None, None)
+
 Look = Callable[[Source, ProbeContext], Limits]
 
 
 def measure(source: Source, context: ProbeContext) -> ProbeResult:
-    """The first place that states both the soft and the hard limit of an item answers for it."""
+    """The first place that states both limits of an item answers for it, or the first that states one if none does."""
     findings = Findings(source.now_boottime())
     known: Dict[str, Tuple[Limit, str]] = {}
     refusals: List[CouldNotMeasure] = []
     for name, look in PLACES:
-        if len(known) == len(ITEMS):
+        if _is_complete(known):
             break
         try:
-            _keep_complete(known, look(source, context), name)
+            _keep(known, look(source, context), name)
         except CouldNotMeasure as error:
             refusals.append(error)
     for item in ITEMS:
@@ -50,10 +53,16 @@ def measure(source: Source, context: ProbeContext) -> ProbeResult:
     return findings.result()
 
 
-def _keep_complete(known: Dict[str, Tuple[Limit, str]], limits: Limits, place: str) -> None:
+def _keep(known: Dict[str, Tuple[Limit, str]], limits: Limits, place: str) -> None:
+    """Keep what is better than what is known: both limits rather than one, an earlier place rather than a later one."""
     for item, limit in (("ulimit-nofile", limits.nofile), ("ulimit-memlock", limits.memlock)):
-        if limit.soft is not None and limit.hard is not None:
-            known.setdefault(item, (limit, place))
+        best = known.get(item, (NOTHING, ""))[0]
+        if None in best and best.count(None) > limit.count(None):
+            known[item] = (limit, place)
+
+
+def _is_complete(known: Dict[str, Tuple[Limit, str]]) -> bool:
+    return len(known) == len(ITEMS) and not any(None in limit for limit, _ in known.values())
 
 
 def _no_job_seen(refusals: List[CouldNotMeasure]) -> Tuple[Limit, str]:
@@ -67,14 +76,17 @@ def _no_job_seen(refusals: List[CouldNotMeasure]) -> Tuple[Limit, str]:
 
 
 def _facts(findings: Findings, item: str, limit: Limit, place: str) -> None:
-    if limit.soft is not None and limit.hard is not None:
-        findings.fact(item, "soft", limit.soft, UNITS[item], "")
-        findings.fact(item, "hard", limit.hard, UNITS[item], "")
-        findings.fact(item, "context", place, "text", "")
+    if limit.soft is not None:
+        findings.fact(item, "soft", limit.soft, UNITS[item])
+    if limit.hard is not None:
+        findings.fact(item, "hard", limit.hard, UNITS[item])
+    findings.fact(item, "context", place, "text")
 
 
 def _of_captured_job(source: Source, _: ProbeContext) -> Limits:
-    return parse_process_limits(source.read(JOB_LIMITS))
+    """From ``/proc/PID/limits`` of the job, or what ``ulimit -a`` printed in it."""
+    text = source.read(JOB_LIMITS)
+    return parse_process_limits(text) if "Soft Limit" in text else parse_ulimit(text)
 
 
 def _of_running_jobs(source: Source, context: ProbeContext) -> Limits:

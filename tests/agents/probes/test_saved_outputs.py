@@ -1,0 +1,76 @@
+"""``readiness-agent parse KIND FILE`` on outputs that other people saved: facts out, never a guess."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from readiness_agent.commands.parse import main
+from tests.agents.parsers.inputs import SHARED
+
+CASES = SHARED / "cases"
+
+
+def parsed(capsys: pytest.CaptureFixture[str], kind: str, file: Path) -> tuple[int, dict[str, Any]]:
+    if not file.exists():
+        pytest.skip(f"{file.name} is not here")
+    code = main([kind, str(file)])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def facts(document: dict[str, Any], item: str) -> dict[str, Any]:
+    return {one["name"]: one["value"] for one in document["facts"] if one["item"] == item}
+
+
+def test_a_plain_text_report_of_a_healthy_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    _, document = parsed(capsys, "nvidia-smi -q", CASES / "smi_q/h100_590_idle_q.txt")
+
+    assert facts(document, "gpu-present") == {"gpus_visible": 1, "gpus_lost": 0}
+    assert facts(document, "gpu-ecc")["volatile_uncorrectable"] == 0
+
+
+def test_a_pending_remap_in_an_excerpt_of_eight_gpus(capsys: pytest.CaptureFixture[str]) -> None:
+    _, document = parsed(capsys, "nvidia-smi -q", CASES / "smi_q/a100_remap_pending_510_excerpt.txt")
+
+    assert facts(document, "gpu-present") == {"gpus_visible": 1, "gpus_lost": 7}
+    assert facts(document, "gpu-ecc")["remap_pending"] is True
+
+
+def test_the_soft_limits_of_a_shell_without_hard_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    _, document = parsed(capsys, "ulimit", CASES / "system/ulimit_memlock_64.txt")
+
+    assert facts(document, "ulimit-memlock") == {"soft": 65536, "context": "job"}
+    assert facts(document, "ulimit-nofile") == {"soft": 1024, "context": "job"}
+
+
+def test_what_a_search_through_sysctl_d_shows_for_the_next_boot(capsys: pytest.CaptureFixture[str]) -> None:
+    _, document = parsed(capsys, "sysctl files", CASES / "system/sysctl_d_grep_override.txt")
+
+    assert facts(document, "sysctl-netdev-backlog") == {
+        "configured": 30000, "configured_state": "set", "configured_by": "/etc/sysctl.d/99-gke-overrides.conf:1",
+    }  # fmt: skip
+    assert "live" not in facts(document, "sysctl-somaxconn")
+
+
+def test_live_settings_from_a_dump(capsys: pytest.CaptureFixture[str]) -> None:
+    _, document = parsed(capsys, "sysctl -a", SHARED / "captures/h200x2/sysctl.txt")
+
+    assert facts(document, "sysctl-file-max") == {"live": 26396503}
+
+
+@pytest.mark.parametrize("file", sorted((CASES / "smi_xml").glob("*.xml")), ids=lambda path: path.stem)
+def test_every_xml_case_ends_in_json(capsys: pytest.CaptureFixture[str], file: Path) -> None:
+    code, document = parsed(capsys, "nvidia-smi -q -x", file)
+
+    assert code in (0, 2)
+    assert document["facts"] or document["problems"]
+
+
+def test_a_cut_report_says_where_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    code, document = parsed(capsys, "nvidia-smi -q -x", CASES / "smi_xml/gt730_truncated.xml")
+
+    assert (code, document["facts"]) == (2, [])
+    assert "byte" in document["problems"][0]["detail"]
