@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("ingest", "gate")
+NAMES = ("ingest", "gate", "agent")
 
 
 def main(names: list[str]) -> None:

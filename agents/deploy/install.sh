@@ -118,12 +118,19 @@ PYTHON
 
 umask 022
 mkdir -p "$library" "$(dirname "$command")"
-cp "$work/readiness-agent.pyz" "$library/readiness-agent.pyz.new"
-chmod 755 "$library/readiness-agent.pyz.new"
-mv -f "$library/readiness-agent.pyz.new" "$library/readiness-agent.pyz"
+# Unpacked and compiled once: a tick from inside the archive would compile the agent anew each minute.
+rm -rf "$library/new"
+mkdir "$library/new"
+(cd "$library/new" && "$python" -I -m zipfile -e "$work/readiness-agent.pyz" .)
+"$python" -I -m compileall -q "$library/new"
+cp "$work/readiness-agent.pyz" "$library/new/readiness-agent.pyz"
+rm -rf "$library/old"
+[ ! -d "$library/agent" ] || mv "$library/agent" "$library/old"
+mv "$library/new" "$library/agent"
+rm -rf "$library/old"
 cat >"$command.new" <<TEXT
 #!/bin/sh
-exec $python -I ${library#"$root"}/readiness-agent.pyz "\$@"
+exec $python -I ${library#"$root"}/agent "\$@"
 TEXT
 chmod 755 "$command.new"
 mv -f "$command.new" "$command"
@@ -133,7 +140,7 @@ if [ -n "$token_file" ]; then
     [ -z "$cluster" ] || set -- "$@" --cluster "$cluster"
     [ -z "$ca_file" ] || set -- "$@" --ca-file "$ca_file"
     [ -z "$root" ] || set -- "$@" --home "$settings"
-    "$python" -I "$library/readiness-agent.pyz" "$@" || fail "the agent is installed and not enrolled: run this again with a valid token"
+    "$python" -I "$library/agent" "$@" || fail "the agent is installed and not enrolled: run this again with a valid token"
 elif [ ! -f "$settings/token" ]; then
     fail "the agent is installed and not enrolled: run this again with --token-file"
 fi

@@ -31,6 +31,15 @@ class Plan(NamedTuple):
     rechecks: Tuple[Tuple[str, Tuple[str, ...]], ...] = ()
 
 
+class Wanted(NamedTuple):
+    """One report that is due, before anybody has looked which probes make it."""
+
+    cadence: str
+    items: Optional[Tuple[str, ...]]
+    """None: whatever this agent can measure at that cadence."""
+    rechecks: Tuple[str, ...] = ()
+
+
 class Due(NamedTuple):
     """One report to make now."""
 
@@ -56,16 +65,30 @@ def checked_plan(raw: Dict[str, Any]) -> Optional[Plan]:
     )
 
 
-def due_reports(plan: Plan, probes: Sequence[Probe], state: State, now: Moment, hostname: str) -> List[Due]:
-    """The reports to make now: a full tick, the daily one, requested re-checks, retries of what failed."""
-    due = []
+def wanted_reports(plan: Plan, state: State, now: Moment, hostname: str) -> List[Wanted]:
+    """What to report now: a full tick, the daily items, requested re-checks and retries of what failed.
+
+    Nearly always nothing; so it is decided without loading a single probe.
+    """
+    wanted = []
     if _is_due(state.age("tick", now), plan.interval, _phase(state, hostname, plan.interval), now):
-        due.append(Due("tick", _tick_probes(plan, probes)))
+        wanted.append(Wanted("tick", plan.tick))
     if _is_due(state.age("daily", now), DAY, _hash(hostname) % DAY, now):
-        due.append(Due("daily", _of_cadence(probes, "daily", plan.daily)))
-    planned = {probe.name for one in due for probe in one.probes}
-    due.append(_again(plan, probes, state, now, planned))
-    return [one for one in due if one.probes]
+        wanted.append(Wanted("daily", plan.daily))
+    again = _again(plan, state, now)
+    return [one for one in (*wanted, again) if one.items is None or one.items]
+
+
+def due_reports(wanted: Sequence[Wanted], probes: Sequence[Probe]) -> List[Due]:
+    """The probes that make each wanted report. One that runs for a full report serves a re-check, too."""
+    due: List[Due] = []
+    for one in wanted:
+        planned = {probe.name for earlier in due for probe in earlier.probes}
+        chosen = _probes_for(one, probes)
+        if one.cadence == "check":
+            chosen = tuple(probe for probe in chosen if probe.name not in planned)
+        due.append(Due(one.cadence, chosen, one.rechecks))
+    return [one for one in due if one.probes or one.rechecks]
 
 
 def note_outcome(state: State, due: Due, covered: Iterable[str], failed: Set[str], now: Moment) -> None:
@@ -96,14 +119,13 @@ def jitter(hostname: str, spread: float) -> float:
     return _hash(hostname) % 10_000 / 10_000 * spread
 
 
-def _again(plan: Plan, probes: Sequence[Probe], state: State, now: Moment, planned: Set[str]) -> Due:
-    """One report for re-checks and retries; a probe that runs anyway in this tick serves them, too."""
+def _again(plan: Plan, state: State, now: Moment) -> Wanted:
+    """One report for all re-checks and retries."""
     done = set(state.rechecks_done())
     asked = [(id_, items) for id_, items in plan.rechecks if id_ not in done]
     retries = {item for item in _retries(state, now) if _is_planned(item, plan)}
     items = {item for _, some in asked for item in some} | retries
-    chosen = tuple(probe for probe in probes if items & set(probe.items) and probe.name not in planned)
-    return Due("check", chosen, tuple(id_ for id_, _ in asked))
+    return Wanted("check", tuple(sorted(items)), tuple(id_ for id_, _ in asked))
 
 
 def _retries(state: State, now: Moment) -> List[str]:
@@ -144,16 +166,16 @@ def _hash(hostname: str) -> int:
     return zlib.crc32(hostname.encode())
 
 
-def _tick_probes(plan: Plan, probes: Sequence[Probe]) -> Tuple[Probe, ...]:
-    """Probes of tick items, and those that ride along; none at all when the plan lists no tick item."""
-    scheduled = _of_cadence(probes, "tick", plan.tick)
-    return scheduled + tuple(probe for probe in probes if scheduled and probe.cadence == "run")
-
-
-def _of_cadence(probes: Sequence[Probe], cadence: str, items: Optional[Tuple[str, ...]]) -> Tuple[Probe, ...]:
-    if items is None:
-        return tuple(probe for probe in probes if probe.cadence == cadence)
-    return tuple(probe for probe in probes if probe.cadence != "run" and set(items) & set(probe.items))
+def _probes_for(wanted: Wanted, probes: Sequence[Probe]) -> Tuple[Probe, ...]:
+    """Probes of the wanted items; with a full tick go those that ride along, unless the plan lists no item at all."""
+    if wanted.items is None:
+        chosen = [probe for probe in probes if probe.cadence == wanted.cadence]
+    else:
+        items = set(wanted.items)
+        chosen = [probe for probe in probes if items & set(probe.items)]
+    if wanted.cadence == "tick" and chosen:
+        chosen += [probe for probe in probes if probe.cadence == "run" and probe not in chosen]
+    return tuple(chosen)
 
 
 def _list(value: Any) -> List[Any]:

@@ -34,7 +34,8 @@ PARALLEL = 4
 
 MAX_RESULT_BYTES = 32 * 1024 * 1024
 
-POLL = 0.004
+POLL_SHORTEST, POLL_LONGEST = 0.003, 0.03
+"""Seconds between looks at running probes: soon for the many that end at once, rarely for one that hangs."""
 
 
 class Sensor(Source, Protocol):
@@ -81,18 +82,21 @@ def run_probes(
     waiting = list(probes)
     running: List[_Running] = []
     outcomes: List[Outcome] = []
+    pause = POLL_SHORTEST
     while waiting or running:
         while waiting and len(running) < PARALLEL:
             _start_next(waiting, running, outcomes, make_sensor, context, end)
-        for one in [one for one in running if _has_ended(one)]:
+        ended = [one for one in running if _has_ended(one)]
+        for one in ended:
             running.remove(one)
             outcomes.append(_collect(one))
         late = [one for one in running if time.monotonic() >= one.end]
         if late:
             running = [one for one in running if one not in late]
             outcomes += _give_up(late)
+        pause = POLL_SHORTEST if ended else min(pause * 1.2, POLL_LONGEST)
         if running:
-            time.sleep(POLL)
+            time.sleep(pause)
     return outcomes
 
 

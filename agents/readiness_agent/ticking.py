@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from readiness_agent.agent import Agent, be_quiet
 from readiness_agent.node import Moment, now
-from readiness_agent.plan import Due, checked_plan, due_reports, jitter, note_outcome, should_ask
+from readiness_agent.plan import Due, checked_plan, due_reports, jitter, note_outcome, should_ask, wanted_reports
 from readiness_agent.push import Flushed, flush, store
 from readiness_agent.report import Measured, build_report, choose_evidence, is_job_running
 from readiness_agent.source import Probe
@@ -36,10 +36,10 @@ def bare_etag(etag: str) -> str:
 class Tick:
     """One run of ``tick`` on one node."""
 
-    def __init__(self, agent: Agent, probes: Sequence[Probe], spread: float) -> None:
+    def __init__(self, agent: Agent, load_probes: Callable[[], Sequence[Probe]], spread: float) -> None:
         self._agent = agent
         self._state = agent.state
-        self._probes = probes
+        self._load_probes = load_probes
         self._spread = spread
         self._messages: List[str] = []
         self._reports: List[Dict[str, Any]] = []
@@ -65,7 +65,8 @@ class Tick:
 
     def due(self, moment: Moment) -> List[Due]:
         """The reports to make at *moment*."""
-        return due_reports(self._agent.plan(), self._probes, self._state, moment, self._agent.hostname)
+        wanted = wanted_reports(self._agent.plan(), self._state, moment, self._agent.hostname)
+        return due_reports(wanted, self._load_probes()) if wanted else []
 
     def _open_spool(self) -> None:
         try:
@@ -115,7 +116,10 @@ class Tick:
             return
         measured = self._agent.measure(tuple({probe.name: probe for one in due for probe in one.probes}.values()))
         for one in due:
-            self._report(one, measured.of_probes(one.probes))
+            if one.probes:
+                self._report(one, measured.of_probes(one.probes))
+            else:  # a re-check of what another report of this tick measures, or of what no probe can measure
+                self._state.add_rechecks_done(list(one.rechecks))
 
     def _report(self, due: Due, measured: Measured) -> None:
         report = build_report(

@@ -80,7 +80,23 @@ def test_installing_leaves_an_enrolled_agent_and_a_cron_line(download: LoopbackP
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "etc/readiness-agent/token").read_text() == "cs_agent_k_s\n"
     assert (tmp_path / "etc/cron.d/readiness-agent").read_text() == (DEPLOY / "readiness-agent.cron").read_text()
-    assert (tmp_path / "usr/local/bin/readiness-agent").read_text().endswith('readiness-agent.pyz "$@"\n')
+    assert (
+        (tmp_path / "usr/local/bin/readiness-agent").read_text().endswith('/usr/local/lib/readiness-agent/agent "$@"\n')
+    )
+
+
+def test_what_is_installed_runs_and_can_be_held_against_its_checksum(
+    download: LoopbackPortal, pyz: Path, tmp_path: Path
+) -> None:
+    for _ in ("first", "update"):
+        install(tmp_path, "--portal", download.url, "--token-file", "-", "--cron", token="cs_enrolment_k_s\n")
+    agent = tmp_path / "usr/local/lib/readiness-agent/agent"
+
+    run = subprocess.run([sys.executable, "-I", str(agent), "--version"], capture_output=True, text=True, check=True)
+
+    assert run.stdout.strip() == __version__
+    assert (agent / "readiness-agent.pyz").read_bytes() == pyz.read_bytes()
+    assert [path.name for path in agent.parent.iterdir()] == ["agent"]
 
 
 def test_with_systemd_it_leaves_a_timer(download: LoopbackPortal, tmp_path: Path) -> None:

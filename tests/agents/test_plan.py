@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from readiness_agent.node import Moment
-from readiness_agent.plan import Due, Plan, checked_plan, due_reports, jitter, note_outcome, should_ask
+from readiness_agent.plan import Due, Plan, checked_plan, due_reports, jitter, note_outcome, should_ask, wanted_reports
 from readiness_agent.source import Probe
 from readiness_agent.state import State
 from tests.agents.conftest import uptime_probe
@@ -33,9 +33,12 @@ def later(seconds: float, moment: Moment = START) -> Moment:
     return moment._replace(unix=moment.unix + seconds, boottime=moment.boottime + seconds)
 
 
+def reports(state: State, moment: Moment, plan: Plan = PLAN, hostname: str = "node-1") -> list[Due]:
+    return due_reports(wanted_reports(plan, state, moment, hostname), PROBES)
+
+
 def due(state: State, moment: Moment, plan: Plan = PLAN) -> list[tuple[str, list[str]]]:
-    reports = due_reports(plan, PROBES, state, moment, "node-1")
-    return [(one.cadence, [probe.name for probe in one.probes]) for one in reports]
+    return [(one.cadence, [probe.name for probe in one.probes]) for one in reports(state, moment, plan)]
 
 
 def run(state: State, moment: Moment, cadence: str = "tick", failed: set[str] | None = None, *probes: Probe) -> None:
@@ -105,11 +108,7 @@ def test_while_a_job_runs_all_nodes_measure_in_the_same_minute(tmp_path: Path) -
         state.set_number("job_running", 1)
         moments = (later(float(second)) for second in range(160, 700))
         starts.append(
-            next(
-                at.unix
-                for at in moments
-                if "tick" in {one.cadence for one in due_reports(PLAN, PROBES, state, at, hostname)}
-            )
+            next(at.unix for at in moments if "tick" in {one.cadence for one in reports(state, at, PLAN, hostname)})
         )
 
     assert len(set(starts)) == 1
@@ -150,7 +149,7 @@ def test_a_requested_recheck_is_run_once(state: State) -> None:
     run(state, START, "daily")
     plan = PLAN._replace(rechecks=(("17", ("s",)),))
 
-    (recheck,) = due_reports(plan, PROBES, state, later(60), "node-1")
+    (recheck,) = reports(state, later(60), plan)
     assert (recheck.cadence, recheck.probes, recheck.rechecks) == ("check", (SLOW,), ("17",))
     note_outcome(state, recheck, ["s"], set(), later(60))
 

@@ -36,7 +36,7 @@ def tick(enrolled: Paths) -> Callable[..., TickResult]:
     """Runs a tick as a new process would: nothing is kept but what lies on disk."""
 
     def run(*probes: Probe) -> TickResult:
-        return Tick(Agent(enrolled), probes or (FAST, ABSENT, SLOW), spread=0.0).run()
+        return Tick(Agent(enrolled), lambda: probes or (FAST, ABSENT, SLOW), spread=0.0).run()
 
     return run
 

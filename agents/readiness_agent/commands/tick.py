@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import TYPE_CHECKING, Sequence, Tuple
 
 from readiness_agent.errors import config_error
 from readiness_agent.files import make_private_directory
 from readiness_agent.lock import LONG_HELD, TickLock
 from readiness_agent.options import answer, log, make_parser, parse, paths_of
+
+if TYPE_CHECKING:
+    from readiness_agent.source import Probe
 
 EXIT_CODES = "0 also when the portal is away (what was measured waits in the spool)"
 LONGEST_SPREAD = 30.0
@@ -29,13 +32,12 @@ def main(argv: Sequence[str]) -> int:
 
     from readiness_agent.agent import Agent
     from readiness_agent.node import now
-    from readiness_agent.probes import PROBES
     from readiness_agent.ticking import Tick
 
     agent = Agent(paths)
     if agent.config.origin == "replay":
         raise config_error("this node is a replayed one: push its captures with `readiness-agent replay`")
-    tick = Tick(agent, PROBES, min(max(options.spread, 0.0), LONGEST_SPREAD))
+    tick = Tick(agent, load_probes, min(max(options.spread, 0.0), LONGEST_SPREAD))
     if options.dry_run:
         due = [{"cadence": one.cadence, "probes": [probe.name for probe in one.probes]} for one in tick.due(now())]
         answer(options, {"due": due}, "\n".join(f"{one['cadence']}: {', '.join(one['probes'])}" for one in due))
@@ -46,6 +48,13 @@ def main(argv: Sequence[str]) -> int:
     line = f"{len(result.reports)} report(s) made, {result.sent} delivered, {result.waiting} waiting"
     answer(options, result._asdict(), line)
     return 0
+
+
+def load_probes() -> Tuple[Probe, ...]:
+    """All probes, imported now: most ticks have nothing due and need none."""
+    from readiness_agent.probes import PROBES
+
+    return PROBES
 
 
 def _make_state_directory(path: str) -> None:
