@@ -15,7 +15,6 @@ from readiness_agent.facts import (
     Unreadable,
 )
 from readiness_agent.parsers.nvidia_smi_errors import parse_smi_errors
-from readiness_agent.parsers.nvidia_smi_text import parse_smi_text
 from readiness_agent.parsers.nvidia_smi_xml import SmiGpu, SmiLog, parse_smi_xml
 from readiness_agent.probes.gpu_evidence import smi_evidence
 from readiness_agent.probes.jobs import is_job
@@ -78,6 +77,8 @@ def _ask(source: Source) -> Tuple[CommandResult, SmiLog]:
     except CouldNotMeasure as error:
         if error.kind != NOT_CAPTURED:
             raise
+    from readiness_agent.parsers.nvidia_smi_text import parse_smi_text  # never needed on a live node
+
     result = source.run(PLAIN_ARGV)
     return result, parse_smi_text(result.stdout)
 
