@@ -1,14 +1,15 @@
 """Who asks the gate, about which cluster, under which rules: the gate's first statement."""
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
+from uuid import UUID
 
-from django.db import connection
+import msgspec
 
 from checks.domain.errors import CountersignError
-from checks.models import Cluster, Token
+from checks.models import Token
+from checks.selectors.prepared import Statement, fetch_row
 
 
 class NoSuchCluster(CountersignError):
@@ -21,12 +22,14 @@ class NoSuchCluster(CountersignError):
         super().__init__(f"You know no cluster {slug!r}; check the name, or ask for a token or a role in it.")
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
-    """A token as it is stored, and the host name of its node where it is an agent's (empty otherwise)."""
+class GateCluster(msgspec.Struct, frozen=True):
+    """What an answer needs to know of its cluster. ``judged_under``: the rules in force, by hardware profile."""
 
-    token: Token
-    hostname: str
+    id: int
+    slug: str
+    profile: str
+    interval_s: int
+    judged_under: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +40,18 @@ class GateContext:
     doubt. ``sweep_at`` is when missing evidence was last written down (None: never).
     """
 
-    cluster: Cluster
+    cluster: GateCluster
     catalog_version: str
     suspect_items: frozenset[str]
     sweep_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """A token as it is stored, and the host name of its node where it is an agent's (empty otherwise)."""
+
+    token: Token
+    hostname: str
 
 
 def context_of_token(*, key: str, cluster: str, now: datetime) -> tuple[Asker, GateContext | None] | None:
@@ -49,70 +60,83 @@ def context_of_token(*, key: str, cluster: str, now: datetime) -> tuple[Asker, G
     The context is None where the cluster does not exist, is closed, or is not bound to the token: the three look alike
     from outside. The caller has to check the secret before it tells anything.
     """
-    row = _one(_OF_TOKEN, {"key": key, "slug": cluster, "now": now})
+    row = fetch_row(_OF_TOKEN, {"key": key, "slug": cluster, "now": now})
     if row is None:
         return None
-    asker = Asker(Token(**{name: row[f"t_{name}"] for name in _TOKEN}), row["hostname"] or "")
-    return asker, _context(row)
+    found = _DECODER.decode(row[0])
+    token = Token(**msgspec.structs.asdict(found.token)) if found.token else Token()
+    return Asker(token, found.hostname or ""), _context(found)
 
 
 def context_of_person(*, user: Any, cluster: str, now: datetime) -> GateContext | None:
     """The cluster as a signed-in person may ask about it: one they have a role in, and a superuser every one."""
-    row = _one(_OF_PERSON, {"user": user.pk, "all": user.is_superuser, "slug": cluster, "now": now})
-    return _context(row) if row else None
+    row = fetch_row(_OF_PERSON, {"user": user.pk, "every": user.is_superuser, "slug": cluster, "now": now})
+    return _context(_DECODER.decode(row[0])) if row else None
 
 
-def _context(row: dict[str, Any]) -> GateContext | None:
-    if row["c_id"] is None:
+class _TokenRow(msgspec.Struct, frozen=True):
+    """The columns that checking a token needs."""
+
+    id: int
+    kind: str
+    scopes: list[str]
+    key: str
+    digest: str
+    pepper: int
+    networks: list[str]
+    uses_left: int | None
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+    cluster_id: int | None
+    node_id: UUID | None
+
+
+class _Found(msgspec.Struct, frozen=True):
+    token: _TokenRow | None
+    hostname: str | None
+    cluster: GateCluster | None
+    version: str | None
+    suspects: list[str] | None
+    sweep_at: datetime | None
+
+
+_DECODER: Final = msgspec.json.Decoder(_Found)
+
+
+def _context(found: _Found) -> GateContext | None:
+    if found.cluster is None:
         return None
-    cluster = Cluster(**{name: row[f"c_{name}"] for name in _CLUSTER})
-    return GateContext(cluster, row["version"] or "", frozenset(row["suspects"] or ()), row["sweep_at"])
+    return GateContext(found.cluster, found.version or "", frozenset(found.suspects or ()), found.sweep_at)
 
 
-def _one(sql: str, parameters: dict[str, Any]) -> dict[str, Any] | None:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, parameters)
-        row = cursor.fetchone()
-        names = [column.name for column in cursor.description or ()]
-    return dict(zip(names, map(_decoded, names, row), strict=True)) if row else None
+def _object(alias: str, row: type[msgspec.Struct]) -> str:
+    """The columns of *row* as one JSON object; null where the joined table has no row."""
+    pairs = ", ".join(f"'{name}', {alias}.{name}" for name in row.__struct_fields__)
+    return f"CASE WHEN {alias}.id IS NOT NULL THEN json_build_object({pairs}) END"
 
 
-def _decoded(name: str, value: Any) -> Any:
-    """JSON columns arrive as text when the query is not Django's own."""
-    return json.loads(value) if name in _JSON and value is not None else value
-
-
-_TOKEN = (
-    "id", "kind", "scopes", "key", "digest", "pepper", "networks", "uses_left", "expires_at", "revoked_at",
-    "last_used_at", "cluster_id", "node_id",
-)  # fmt: skip
-_CLUSTER = (
-    "id", "slug", "name", "time_zone", "profile", "overrides", "policy", "interval_s", "judged_under",
-    "health_serves_as_launch",
-)  # fmt: skip
-_JSON = {"t_scopes", "t_networks", "c_overrides", "c_policy", "c_judged_under"}
-
-_CLUSTER_COLUMNS = ", ".join(f"c.{name} AS c_{name}" for name in _CLUSTER)
-_TOKEN_COLUMNS = ", ".join(f"t.{name} AS t_{name}" for name in _TOKEN)
 # A breaker ends 30 minutes after its last flip even when the task that closes it is not running.
-_RULES = """
-    (SELECT version FROM checks_catalogversion WHERE in_force) AS version,
-    (SELECT array_agg(b.item) FROM checks_breakertrip b WHERE b.cluster_id = c.id AND b.ended_at IS NULL
-        AND b.last_flip_at > %(now)s - interval '30 minutes') AS suspects,
-    (SELECT h.at FROM checks_heartbeat h WHERE h.name = 'sweep') AS sweep_at
-"""
-_OF_TOKEN = f"""
-    SELECT {_TOKEN_COLUMNS}, n.hostname, {_CLUSTER_COLUMNS}, {_RULES}
+_RULES = f"""
+    'cluster', {_object("c", GateCluster)},
+    'version', (SELECT version FROM checks_catalogversion WHERE in_force),
+    'suspects', (SELECT json_agg(b.item) FROM checks_breakertrip b WHERE b.cluster_id = c.id AND b.ended_at IS NULL
+        AND b.last_flip_at > %(now)s - interval '30 minutes'),
+    'sweep_at', (SELECT h.at FROM checks_heartbeat h WHERE h.name = 'sweep')
+"""  # noqa: S608
+_OF_TOKEN: Final = Statement.of(f"""
+    SELECT json_build_object('token', {_object("t", _TokenRow)}, 'hostname', n.hostname, {_RULES})::text
     FROM checks_token t
     LEFT JOIN checks_node n ON n.id = t.node_id
     LEFT JOIN checks_cluster c ON c.slug = %(slug)s AND c.closed_at IS NULL AND (
         c.id = t.cluster_id OR c.id = n.cluster_id
         OR EXISTS (SELECT FROM checks_token_clusters m WHERE m.token_id = t.id AND m.cluster_id = c.id))
     WHERE t.key = %(key)s
-"""  # noqa: S608
-_OF_PERSON = f"""
-    SELECT {_CLUSTER_COLUMNS}, {_RULES}
+""")  # noqa: S608
+_OF_PERSON: Final = Statement.of(f"""
+    SELECT json_build_object('token', NULL, 'hostname', NULL, {_RULES})::text
     FROM checks_cluster c
     WHERE c.slug = %(slug)s AND c.closed_at IS NULL AND (
-        %(all)s OR EXISTS (SELECT FROM checks_membership m WHERE m.cluster_id = c.id AND m.user_id = %(user)s))
-"""  # noqa: S608
+        %(every)s::boolean
+        OR EXISTS (SELECT FROM checks_membership m WHERE m.cluster_id = c.id AND m.user_id = %(user)s))
+""")  # noqa: S608

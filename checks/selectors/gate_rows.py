@@ -5,19 +5,19 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 import msgspec
-from django.db import connection
 
 from checks.domain.answers import Why
 from checks.domain.evaluation import judge
 from checks.domain.freshness import valid_until
 from checks.domain.items import COMPARISONS, Item, Operator
 from checks.domain.profiles import Ruleset
-from checks.domain.readiness import BadRow, NodeSummary
+from checks.domain.readiness import BadRow, Clean, NodeSummary
 from checks.domain.uniform import Member, odd_ones
 from checks.domain.units import Scalar, Threshold
 from checks.domain.verdicts import NODE_HELD, Cadence, Owner, Purpose, Reason, Verdict
-from checks.models import Cluster
+from checks.selectors.gate_context import GateCluster
 from checks.selectors.gate_sql import ALL_NODES, NAMED_NODES
+from checks.selectors.prepared import fetch_row
 from checks.selectors.rules import rules_in_force
 
 #: Rules by hardware profile.
@@ -64,54 +64,96 @@ class BadState(msgspec.Struct, frozen=True):
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """Subjects (node, subject) with the same values of one item, in a group that knows other values too."""
+    """Subjects (``host subject``) with the same facts of one item, where others of their profile and part differ."""
 
     item: str
     profile: str
-    part: str | None
-    facts: dict[str, Any] | None
-    members: list[tuple[str, str]]
+    facts: dict[str, Any]
+    members: list[str]
 
 
 class GateRows(msgspec.Struct, frozen=True):
-    """Everything that one question needs of the database; None where there is nothing."""
+    """Everything that one question needs of the database; None where there is nothing.
 
-    nodes: list[NodeRow] | None
+    Nothing speaks against the *clean* nodes before ``clean_until``; *missing* are names that nobody enrolled.
+    """
+
+    clean: list[str] | None
+    clean_until: datetime | None
+    others: list[NodeRow] | None
     bad: list[BadState] | None
     compared: list[Compared] | None
+    missing: list[str] | None
 
 
 _DECODER: Final = msgspec.json.Decoder(GateRows)
 
 
-def rules_of(cluster: Cluster) -> Rules:
+def rules_of(cluster: GateCluster) -> Rules:
     """The rules in force for each hardware profile of the cluster; from this process's memory once it has seen them."""
     return {
-        profile: rules_in_force(name, cluster_id=cluster.pk, profile=profile)
+        profile: rules_in_force(name, cluster_id=cluster.id, profile=profile)
         for profile, name in cluster.judged_under.items()
     }
 
 
 def read_rows(
-    cluster: Cluster, nodes: Sequence[str] | None, *, purpose: Purpose, rules: Rules, now: datetime
+    cluster: GateCluster, nodes: Sequence[str] | None, *, purpose: Purpose, rules: Rules, now: datetime
 ) -> GateRows:
     """One statement: the asked nodes (None: all that are not retired) and what closes the question."""
-    parameters: dict[str, Any] = {
-        "cluster": cluster.pk,
+    parameters = {
+        "cluster": cluster.id,
         "profile": cluster.profile,
-        "nodes": None if nodes is None else list(nodes),
+        "rules": msgspec.json.encode(cluster.judged_under).decode(),
+        "nodes": list(nodes or ()),
         "level": _LEVELS[purpose],
-        "uniform": msgspec.json.encode(_uniform_facts(rules)).decode(),
+        "uniform": sorted(_uniform_items(rules)),
         "now": now,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(ALL_NODES if nodes is None else NAMED_NODES, parameters)
-        (text,) = cursor.fetchone()
-    return _DECODER.decode(text)
+    row = fetch_row(ALL_NODES if nodes is None else NAMED_NODES, parameters)
+    return _DECODER.decode(row[0] if row else "{}")
 
 
-def summary_of(row: NodeRow, names: Mapping[str, str], *, purpose: Purpose) -> NodeSummary:
-    """The node for the domain; *names* are the rules in force by profile."""
+def clean_of(rows: GateRows, *, odd: Iterable[Why]) -> Clean:
+    """The nodes against which nothing speaks, those that differ from their like left out."""
+    differ = {why.node for why in odd}
+    return Clean(tuple(name for name in rows.clean or () if name not in differ), rows.clean_until)
+
+
+def summaries_of(
+    rows: GateRows, names: Mapping[str, str], *, odd: Iterable[Why], purpose: Purpose
+) -> Iterator[NodeSummary]:
+    """Every node that the domain has to look at; *names* are the rules in force by profile."""
+    for row in rows.others or ():
+        yield _summary_of(row, names, purpose=purpose)
+    for name in {why.node for why in odd}.intersection(rows.clean or ()):
+        yield _but_for_its_like(name)
+
+
+def bad_rows_of(rows: GateRows, rules: Rules, *, interval: timedelta, now: datetime) -> Iterator[BadRow]:
+    """The rows that close the question, with what was measured and what it should have been."""
+    nodes = {row.hostname: row for row in rows.others or ()}
+    for state in rows.bad or ():
+        node = nodes[state.hostname]
+        if node.profile in rules:
+            yield _bad_row_of(state, node, rules[node.profile].items.get(state.item), interval=interval, now=now)
+
+
+def odd_of(compared: Iterable[Compared], rules: Rules) -> Iterator[Why]:
+    """Who differs from the majority of its profile and part, item by item."""
+    members: dict[tuple[str, str], list[Member]] = {}
+    for one in compared:
+        item = rules[one.profile].items[one.item]
+        values = {name: str(one.facts[name]) for name in _uniform_facts(item) if name in one.facts}
+        group = f"{one.profile} {one.facts.get('part_number', '')}"
+        found = members.setdefault((one.profile, one.item), [])
+        for node, _, subject in (text.partition(" ") for text in one.members):
+            found.append(Member(node, group, subject, values))
+    for (profile, key), found in members.items():
+        yield from odd_ones(rules[profile].items[key], found)
+
+
+def _summary_of(row: NodeRow, names: Mapping[str, str], *, purpose: Purpose) -> NodeSummary:
     expected = {Cadence.TICK: row.tick_expected, Cadence.DAILY: row.daily_expected}
     until = {Cadence.TICK: row.tick_until, Cadence.DAILY: row.daily_until}
     return NodeSummary(
@@ -129,8 +171,15 @@ def summary_of(row: NodeRow, names: Mapping[str, str], *, purpose: Purpose) -> N
     )
 
 
-def bad_row_of(state: BadState, node: NodeRow, item: Item | None, *, interval: timedelta, now: datetime) -> BadRow:
-    """The row for the domain, with what it measured and what it should have been."""
+def _but_for_its_like(name: str) -> NodeSummary:
+    """A node that is clean by itself, and differs from the others: the comparison is all that speaks against it."""
+    return NodeSummary(
+        node=name, judged_under="", rules="", expected=frozenset(), until={}, bad=0, failed=0, pass_physical=1,
+        pass_system=1,
+    )  # fmt: skip
+
+
+def _bad_row_of(state: BadState, node: NodeRow, item: Item | None, *, interval: timedelta, now: datetime) -> BadRow:
     value, threshold = _shown(state, item, now=now)
     return BadRow(
         node=state.hostname,
@@ -149,27 +198,21 @@ def bad_row_of(state: BadState, node: NodeRow, item: Item | None, *, interval: t
     )
 
 
-def odd_of(compared: Iterable[Compared], rules: Rules) -> Iterator[Why]:
-    """Who differs from the majority of its profile and part, item by item."""
-    members: dict[tuple[str, str], list[Member]] = {}
-    for one in compared:
-        values = {name: str(value) for name, value in (one.facts or {}).items()}
-        group = f"{one.profile} {one.part or ''}"
-        found = members.setdefault((one.profile, one.item), [])
-        found.extend(Member(node, group, subject, values) for node, subject in one.members)
-    for (profile, key), found in members.items():
-        yield from odd_ones(rules[profile].items[key], found)
+def _uniform_items(rules: Rules) -> set[str]:
+    """Items that stop *health* when nodes differ in them."""
+    return {
+        item.key
+        for ruleset in rules.values()
+        for item in ruleset.items.values()
+        if item.blocks_gates
+        and item.scope in NODE_HELD
+        and item.cadence in _HEALTH_CADENCES
+        and any(_uniform_facts(item))
+    }
 
 
-def _uniform_facts(rules: Rules) -> list[dict[str, object]]:
-    """Items that stop *health* when nodes differ in them, with the facts that are compared."""
-    facts: dict[str, set[str]] = {}
-    for ruleset in rules.values():
-        for item in ruleset.items.values():
-            if item.blocks_gates and item.scope in NODE_HELD and item.cadence in _HEALTH_CADENCES:
-                names = {one.fact for one in item.criteria if one.operator is Operator.UNIFORM}
-                facts.setdefault(item.key, set()).update(names)
-    return [{"item": key, "facts": sorted(names)} for key, names in sorted(facts.items()) if names]
+def _uniform_facts(item: Item) -> Iterator[str]:
+    return (criterion.fact for criterion in item.criteria if criterion.operator is Operator.UNIFORM)
 
 
 def _good_until(state: BadState, node: NodeRow, item: Item | None, *, interval: timedelta) -> datetime | None:

@@ -1,10 +1,13 @@
 """The gate's second statement: summaries of the asked nodes, and at most 101 rows that close the question.
 
-Nothing is judged here: the domain does that, and applies the clock. Only nodes whose evidence has ended are left out of
-the comparison between nodes: what a node was long ago must not outvote what others are.
+A verdict costs no more for 4,096 nodes than for 64 because nodes of which nothing speaks against *health* are only
+named: ``_CLEAN`` says which (a test holds it to the domain's ``decide``, with the same clock). Everything about any
+other node is decided by the domain.
 """
 
 from typing import Final
+
+from checks.selectors.prepared import Statement
 
 # One more than an answer shows, so that it can say that there are more.
 MOST_ROWS: Final = 101
@@ -14,6 +17,13 @@ _SUMMARY: Final = (
     "daily_until", "health_bad", "health_failed", "start_bad", "health_pass_physical", "health_pass_system",
 )  # fmt: skip
 
+# The domain's rules for a node that is *ready* for the question of health; anything else is left to the domain itself.
+_CLEAN = """
+    %(level)s = 2 AND trouble = '' AND judged_under = %(rules)s::jsonb ->> profile AND health_bad = 0
+    AND health_pass_physical > 0 AND health_pass_system > 0
+    AND CASE WHEN tick_until IS NULL THEN tick_expected = 0 ELSE tick_until >= %(now)s END
+    AND CASE WHEN daily_until IS NULL THEN daily_expected = 0 ELSE daily_until >= %(now)s END
+"""
 # A node without a summary was enrolled by a portal that died right then: it counts as never measured.
 _ASKED = """
     SELECT n.id, n.hostname, COALESCE(NULLIF(n.profile, ''), %(profile)s) AS profile, n.trouble,
@@ -34,41 +44,49 @@ _BAD = f"""
     JOIN checks_nodeitemstate s ON s.node_id = a.id AND s.blocks > 0
     WHERE a.bad > 0 AND s.blocks >= %(level)s
     ORDER BY s.raw, array_position(ARRAY['physical', 'system', 'framework', 'data', 'operations'], s.layer::text),
-        s.item, a.hostname, s.subject
+        s.item, a.hostname COLLATE "C", s.subject
     LIMIT {MOST_ROWS}
 """  # noqa: S608  ('fail' sorts before 'unknown')
-# Measured values of items that must be the same on all nodes. Whoever agrees with its group is only counted: members
-# are listed where a group knows more than one value.
+# Measured values of items that must be the same on all nodes. Members ("host subject") are listed only where a group
+# of one profile and part number knows more than one set of facts. What a node was long ago must not outvote what others
+# are: nodes whose evidence has ended are left out.
 _COMPARED = """
-    SELECT g.item, g.profile, g.part, g.facts,
-        CASE WHEN count(*) OVER (PARTITION BY g.item, g.profile, g.part) > 1 THEN g.members END AS members
-    FROM (
-        SELECT s.item, a.profile, s.value #>> '{facts,part_number}' AS part,
-            (SELECT jsonb_object_agg(fact.key, fact.value) FROM jsonb_each(s.value -> 'facts') AS fact
-                WHERE fact.key = ANY(u.facts)) AS facts,
-            json_agg(json_build_array(a.hostname, s.subject)) AS members
-        FROM json_to_recordset(%(uniform)s::json) AS u(item varchar, facts text[])
-        CROSS JOIN asked a
-        JOIN checks_nodeitemstate s ON s.node_id = a.id AND s.item = u.item
-        WHERE s.raw IN ('pass', 'warn', 'fail')
-            AND CASE s.cadence WHEN 'tick' THEN a.tick_until ELSE a.daily_until END >= %(now)s
-        GROUP BY 1, 2, 3, 4
-    ) AS g
+    SELECT json_agg(c) FROM (
+        SELECT g.*, count(*) OVER (PARTITION BY item, profile, facts ->> 'part_number') AS known
+        FROM (
+            SELECT s.item, a.profile, s.value -> 'facts' AS facts, array_agg(a.hostname || ' ' || s.subject) AS members
+            FROM asked a
+            JOIN checks_nodeitemstate s ON s.node_id = a.id AND s.item = ANY(%(uniform)s::text[])
+            WHERE s.raw IN ('pass', 'warn', 'fail')
+                AND CASE s.cadence WHEN 'tick' THEN a.tick_until ELSE a.daily_until END >= %(now)s
+            GROUP BY 1, 2, 3
+        ) AS g
+    ) AS c WHERE known > 1
+"""
+_MISSING = """
+    CASE WHEN (SELECT count(*) FROM asked) < cardinality(%(nodes)s::text[]) THEN (
+        SELECT json_agg(name) FROM unnest(%(nodes)s::text[]) AS name
+        WHERE NOT EXISTS (SELECT FROM asked a WHERE a.hostname = name))
+    END
 """
 
 
-def _statement(asked: str) -> str:
+def _statement(asked: str, missing: str) -> str:
     return f"""
         WITH asked AS MATERIALIZED (
-            SELECT *, CASE WHEN %(level)s = 2 THEN health_bad ELSE start_bad END AS bad FROM ({_ASKED} {asked}) AS n
+            SELECT *, CASE WHEN %(level)s = 2 THEN health_bad ELSE start_bad END AS bad, ({_CLEAN}) IS TRUE AS clean
+            FROM ({_ASKED} {asked}) AS n
         )
         SELECT json_build_object(
-            'nodes', (SELECT json_agg(json_build_array({", ".join(_SUMMARY)}) ORDER BY hostname) FROM asked),
+            'clean', (SELECT json_agg(hostname) FROM asked WHERE clean),
+            'clean_until', (SELECT LEAST(min(tick_until), min(daily_until)) FROM asked WHERE clean),
+            'others', (SELECT json_agg(json_build_array({", ".join(_SUMMARY)})) FROM asked WHERE NOT clean),
             'bad', (SELECT json_agg(b) FROM ({_BAD}) AS b),
-            'compared', (SELECT json_agg(c) FROM ({_COMPARED}) AS c WHERE members IS NOT NULL)
+            'compared', CASE WHEN cardinality(%(uniform)s::text[]) > 0 THEN ({_COMPARED}) END,
+            'missing', {missing}
         )::text
     """  # noqa: S608
 
 
-ALL_NODES: Final = _statement("")
-NAMED_NODES: Final = _statement("AND n.hostname = ANY(%(nodes)s)")
+ALL_NODES: Final = Statement.of(_statement("", "NULL"))
+NAMED_NODES: Final = Statement.of(_statement("AND n.hostname IN (SELECT unnest(%(nodes)s::text[]))", _MISSING))

@@ -8,6 +8,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import lru_cache
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
 from ClusterShell.RangeSet import RangeSet
@@ -32,6 +33,7 @@ class BadNodeSet(CountersignError):
     status = 422
 
 
+@lru_cache(maxsize=256)
 def parse_node_set(text: str) -> tuple[str, ...]:
     """The host names that *text* names, each once, in the order asked; empty for an empty text.
 

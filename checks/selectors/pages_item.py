@@ -51,7 +51,7 @@ class Spread:
 def item_rows(cluster: Cluster, item: str, *, now: datetime) -> QuerySet[NodeItemState]:
     """One item's rows over the cluster's nodes, worst first; sliced by the caller."""
     rows = node_states(live_nodes(cluster), now=now).filter(item=item)
-    return rows.select_related("node").order_by("rank", "since", "node__hostname", "subject")
+    return rows.select_related("node").order_by("rank", "node__hostname", "subject")
 
 
 def item_counts(cluster: Cluster, item: str, *, now: datetime) -> ItemCounts:

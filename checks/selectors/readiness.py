@@ -16,7 +16,7 @@ from checks.domain.errors import CountersignError
 from checks.domain.readiness import Answer, Question, decide
 from checks.domain.verdicts import Owner, Purpose, Verdict
 from checks.selectors.gate_context import GateContext, NoSuchCluster, context_of_person
-from checks.selectors.gate_rows import GateRows, bad_row_of, odd_of, read_rows, rules_of, summary_of
+from checks.selectors.gate_rows import GateRows, bad_rows_of, clean_of, odd_of, read_rows, rules_of, summaries_of
 
 
 class RunsNotYet(CountersignError):
@@ -78,29 +78,23 @@ def answer_of_node(
 
 
 def _ask(context: GateContext, nodes: Sequence[str] | None, purpose: Purpose, now: datetime) -> tuple[Answer, GateRows]:
-    cluster = context.cluster
+    cluster, rules = context.cluster, rules_of(context.cluster)
     names = None if nodes is None else tuple(dict.fromkeys(name.lower() for name in nodes))
-    rules = rules_of(cluster)
     rows = read_rows(cluster, names, purpose=purpose, rules=rules, now=now)
-    found = {row.hostname: row for row in rows.nodes or ()}
-    interval = timedelta(seconds=cluster.interval_s)
-    bad = [
-        bad_row_of(state, node, rules[node.profile].items.get(state.item), interval=interval, now=now)
-        for state in rows.bad or ()
-        if (node := found[state.hostname]).profile in rules
-    ]
-    question = Question(
-        purpose=purpose,
-        cluster=cluster.slug,
-        catalogue_version=context.catalog_version,
-        unknown_nodes=tuple(name for name in names or () if name not in found),
-    )
+    odd = [*odd_of(rows.compared or (), rules)]
+    bad = [*bad_rows_of(rows, rules, interval=timedelta(seconds=cluster.interval_s), now=now)]
     answer = decide(
-        question,
-        [summary_of(row, cluster.judged_under, purpose=purpose) for row in found.values()],
+        Question(
+            purpose=purpose,
+            cluster=cluster.slug,
+            catalogue_version=context.catalog_version,
+            unknown_nodes=tuple(rows.missing or ()),
+        ),
+        [*summaries_of(rows, cluster.judged_under, odd=odd, purpose=purpose)],
         bad,
         now=now,
-        compared=odd_of(rows.compared or (), rules),
+        clean=clean_of(rows, odd=odd),
+        compared=odd,
         suspects=context.suspect_items,
         ends=[row.until for row in bad if row.until is not None],
     )

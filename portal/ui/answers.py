@@ -15,6 +15,7 @@ from checks.selectors.readiness import answer_gate
 from portal.accounts.models import User
 from portal.ui import words
 from portal.ui.lines import Line
+from portal.ui.sentences import closed, joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +54,19 @@ def cluster_sentence(answer: Answer, counted: Counted) -> str:
     if not answer.asked:
         return _("No node is enrolled yet, so there is nothing to start on.")
     if answer.decision is Decision.READY:
-        said = ngettext("The node passes", "All %(n)d nodes pass", answer.asked)
-        return said % {"n": answer.asked} + " " + _("every blocking item on fresh evidence.")
-    parts = [
-        _nodes(counted.not_ready, ngettext("%(n)d node fails", "%(n)d nodes fail", counted.not_ready)),
-        _nodes(
-            counted.unknown,
-            ngettext(
-                "of %(n)d node nothing certain is known", "of %(n)d nodes nothing certain is known", counted.unknown
-            ),
-        ),
-    ]
-    said = _(", and ").join(part for part in parts if part)
-    ready = _("%(ready)d of %(asked)d nodes are ready.") % {"ready": counted.ready, "asked": answer.asked}
-    return f"{said[:1].upper()}{said[1:]}. {ready}"
+        said = ngettext(
+            "The node passes every blocking item on fresh evidence",
+            "All %(n)d nodes pass every blocking item on fresh evidence",
+            answer.asked,
+        )
+        return closed(said % {"n": answer.asked})
+    fails = ngettext("%(n)d node fails", "%(n)d nodes fail", counted.not_ready) % {"n": counted.not_ready}
+    dark = ngettext(
+        "of %(n)d node nothing certain is known", "of %(n)d nodes nothing certain is known", counted.unknown
+    ) % {"n": counted.unknown}
+    ready = _("%(ready)d of %(asked)d nodes are ready") % {"ready": counted.ready, "asked": answer.asked}
+    said = [text for text, number in ((fails, counted.not_ready), (dark, counted.unknown)) if number]
+    return joined([closed(_(", and ").join(said)), closed(ready)])
 
 
 def node_sentence(answer: Answer, worst: Line | None) -> str:
@@ -78,20 +78,12 @@ def node_sentence(answer: Answer, worst: Line | None) -> str:
         return why_said(first)
     if worst is None:
         return why_said(first) if first else ""
-    value = (
-        _("%(value)s, needs %(needs)s") % {"value": worst.value, "needs": worst.needs}
-        if worst.value and worst.needs
-        else worst.why
-    )
-    said = _("%(title)s on %(on)s: %(value)s.") % {
-        "title": worst.title,
-        "on": worst.on,
-        "value": value.rstrip(".") or words.VERDICTS[worst.verdict],
-    }
+    needed = {"value": worst.value, "needs": worst.needs}
+    value = _("%(value)s, needs %(needs)s") % needed if worst.value and worst.needs else worst.why
+    said = {"title": worst.title, "on": worst.on, "value": value or words.VERDICTS[worst.verdict]}
     more = answer.reasons_total - 1
-    if more <= 0:
-        return said
-    return said + " " + ngettext("%(n)d more reason below.", "%(n)d more reasons below.", more) % {"n": more}
+    rest = ngettext("%(n)d more reason below", "%(n)d more reasons below", more) % {"n": more} if more > 0 else ""
+    return joined([closed(_("%(title)s on %(on)s: %(value)s") % said), closed(rest)])
 
 
 def why_said(why: Why) -> str:
@@ -100,8 +92,4 @@ def why_said(why: Why) -> str:
     said = str(words.REASONS.get(why.code.value, why.code.value))
     if cadence:
         said = _("%(reason)s (%(cadence)s evidence)") % {"reason": said, "cadence": cadence}
-    return f"{said[:1].upper()}{said[1:]}."
-
-
-def _nodes(number: int, said: str) -> str:
-    return said % {"n": number} if number else ""
+    return closed(said)

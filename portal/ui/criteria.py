@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from checks.domain.items import COMPARISONS, Criterion, Item, Operator
+from checks.domain.items import COMPARISONS, Criterion, Item, NeedsLoad, Operator
 from checks.domain.operators import outcome
 from checks.domain.outcomes import Sample
 from checks.domain.profiles import Profile
@@ -60,7 +60,7 @@ class Rules:
     def needed(self, value: Mapping[str, Any]) -> str:
         """What the criterion that a table has room for asks: the first one missed, else the first there is."""
         criterion = self._telling(value)
-        return needs(self.item, criterion, value) if criterion else ""
+        return needs(self.item, criterion, value).removeprefix("= ") if criterion else ""
 
     def measured(self, values: Sequence[Mapping[str, Any]]) -> str:
         """What was measured for that criterion over one or several subjects; empty where nothing was."""
@@ -69,16 +69,21 @@ class Rules:
             return ""
         shown = list(dict.fromkeys(measured(self.item, criterion, value) for value in values))
         if len(shown) == 1:
-            return shown[0]
+            return self._named(criterion, shown[0])
         numbers = [value["facts"].get(criterion.fact) for value in values if value.get("facts")]
         if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
             return ", ".join(shown[:3]) + ("…" if len(shown) > 3 else "")
         unit = self.item.facts.get(criterion.fact, Unit.TEXT).value
         return f"{figures.number(min(numbers))} – {figures.shown(max(numbers), unit)}"
 
+    def _named(self, criterion: Criterion, shown: str) -> str:
+        """A bare yes, no or count says nothing without the fact's name, where the item has several facts."""
+        bare = self.item.facts.get(criterion.fact, Unit.TEXT) in (Unit.BOOL, Unit.COUNT)
+        return f"{criterion.fact} {shown}" if bare and len(self.item.criteria) > 1 else shown
+
     def _telling(self, value: Mapping[str, Any]) -> Criterion | None:
-        criteria = self.item.criteria
-        return next((one for one in criteria if self._missed(one, value)), criteria[0] if criteria else None)
+        missed = (one for one in self.item.all_criteria if self._missed(one, value))
+        return next(missed, next(iter(self.item.criteria), None))
 
     def origin(self, stated: Criterion) -> str:
         """Where the threshold in force comes from: this cluster, the profile, or the catalogue."""
@@ -105,7 +110,7 @@ class Rules:
         return _("override of %(names)s") % {"names": ", ".join(sorted(names))} if names else _("no override")
 
     def _missed(self, criterion: Criterion, value: Mapping[str, Any]) -> str:
-        if not value:
+        if not value or _is_no_sample(criterion, value):
             return ""
         found = outcome(criterion, Sample(self.item, value))
         if found.verdict is Verdict.PASS:
@@ -130,9 +135,25 @@ def measured(item: Item, criterion: Criterion, value: Mapping[str, Any]) -> str:
         return _("gained %(gained)s") % {"gained": gained}
     if criterion.operator is Operator.SURVIVES and facts.get("configured_state") == "unset":
         return _("no file sets it")
+    proved = _proved_reading(criterion, value)
+    if proved is not None:
+        return _("%(value)s under load") % {"value": figures.shown(proved, unit)}
     shown = figures.shown(facts[criterion.fact], unit) if criterion.fact in facts else "—"
     by = facts.get("configured_by") if criterion.operator is Operator.SURVIVES else None
     return f"{shown} ({by})" if by else shown
+
+
+def _is_no_sample(criterion: Criterion, value: Mapping[str, Any]) -> bool:
+    """Whether the criterion looks at loaded samples only, and this one is idle."""
+    return criterion.needs_load is NeedsLoad.ONLY and not value.get("load", {}).get("loaded")
+
+
+def _proved_reading(criterion: Criterion, value: Mapping[str, Any]) -> Any:
+    """What was measured under load, where the sample itself counts for nothing; None where nothing was."""
+    if not _is_no_sample(criterion, value) or criterion.operator not in COMPARISONS:
+        return None
+    readings = value.get("load", {}).get("evidence", {}).get("worst", {}).get(criterion.reading_key)
+    return readings[0][0] if readings else None
 
 
 def _same(criterion: Criterion) -> _Same:

@@ -1,6 +1,6 @@
 """Flips, gaps and re-checks as lines of one timeline, newest first."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 from checks.models import Cluster, Flip, Gap, Node, RecheckRequest
 from checks.selectors.pages_history import FlipGroup
 from portal.ui import times, words
+from portal.ui.subjects import subjects_said
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +30,24 @@ def newest(events: Iterable[Event], limit: int) -> tuple[Event, ...]:
     return tuple(sorted(events, key=lambda event: event.at, reverse=True)[:limit])
 
 
-def of_flip(cluster: Cluster, node: Node, flip: Flip) -> Event:
-    """One change on one node: of what was measured, or of what has settled."""
-    where = f"{flip.item} {subject_label(flip.subject)}" if flip.subject else flip.item
+def of_flips(cluster: Cluster, node: Node, flips: Iterable[Flip]) -> list[Event]:
+    """Changes on one node; subjects of one item that changed alike within a minute share an event."""
+    alike: dict[tuple[object, ...], list[Flip]] = {}
+    for flip in flips:
+        minute = flip.at.replace(second=0, microsecond=0)
+        change = (flip.item, flip.raw_before, flip.raw, flip.settled_before, flip.settled, flip.reason, minute)
+        alike.setdefault(change, []).append(flip)
+    return [_of_flip(cluster, node, held) for held in alike.values()]
+
+
+def _of_flip(cluster: Cluster, node: Node, held: Sequence[Flip]) -> Event:
+    """One change: of what was measured, or of what has settled."""
+    flip, subjects = held[0], sorted(each.subject for each in held)
+    where = f"{flip.item} {subjects_said(subjects)}" if flip.subject else flip.item
     settled = flip.raw == flip.raw_before
     before, after = (flip.settled_before, flip.settled) if settled else (flip.raw_before, flip.raw)
-    parts = [_arrow(before, after), reason_said(flip.reason, "") if after in ("fail", "unknown") else ""]
-    if settled:
-        parts.append(_("settled"))
+    change = _("settled as %(verdict)s") % {"verdict": words.VERDICTS[after]} if settled else _arrow(before, after)
+    parts = [change, reason_said(flip.reason, "") if after in ("fail", "unknown") else ""]
     if flip.cause != "report":
         parts.append(words.CAUSES[flip.cause])
     return Event(
@@ -51,12 +62,44 @@ def of_flip(cluster: Cluster, node: Node, flip: Flip) -> Event:
 def of_group(cluster: Cluster, group: FlipGroup) -> Event:
     """One change on however many nodes had it."""
     one = group.nodes == 1
-    where = group.hostname if one else ngettext("%(n)d node", "%(n)d nodes", group.nodes) % {"n": group.nodes}
-    title = _("%(item)s on %(where)s") % {"item": group.item, "where": where}
+    title = _("%(item)s on %(where)s") % {"item": group.item, "where": _nodes_said(group)}
     href = (
         item_href(cluster, group.hostname, group.item) if one else reverse("ui:item", args=[cluster.slug, group.item])
     )
     return Event(group.at, group.after, title, f"{_arrow(group.before, group.after)} · {cluster.slug}", href)
+
+
+def of_groups(clusters: Mapping[int, Cluster], groups: Iterable[FlipGroup]) -> list[Event]:
+    """Changes as events; several items that changed alike, on as many nodes within a minute, share one."""
+    alike: dict[tuple[object, ...], list[FlipGroup]] = {}
+    for group in groups:
+        minute = group.at.replace(second=0, microsecond=0)
+        where = group.hostname if group.nodes == 1 else ""
+        alike.setdefault((group.cluster_id, group.before, group.after, group.nodes, where, minute), []).append(group)
+    return [
+        of_group(clusters[held[0].cluster_id], held[0])
+        if len(held) == 1
+        else _of_many(clusters[held[0].cluster_id], held)
+        for held in alike.values()
+    ]
+
+
+def _of_many(cluster: Cluster, held: Sequence[FlipGroup]) -> Event:
+    first = held[0]
+    one = first.nodes == 1
+    items = ngettext("%(n)d item", "%(n)d items", len(held)) % {"n": len(held)}
+    title = _("%(item)s on %(where)s") % {"item": items, "where": _nodes_said(first)}
+    href = (
+        reverse("ui:node", args=[cluster.slug, first.hostname]) if one else reverse("ui:cluster", args=[cluster.slug])
+    )
+    named = ", ".join(group.item for group in held[:2]) + ("…" if len(held) > 2 else "")
+    return Event(first.at, first.after, title, f"{_arrow(first.before, first.after)} · {named}", href)
+
+
+def _nodes_said(group: FlipGroup) -> str:
+    if group.nodes == 1:
+        return group.hostname
+    return ngettext("%(n)d node", "%(n)d nodes", group.nodes) % {"n": group.nodes}
 
 
 def of_gap(cluster: Cluster, gap: Gap) -> Event:
@@ -84,15 +127,6 @@ def item_href(cluster: Cluster, hostname: str, item: str, subject: str = "") -> 
     """The page of one item on one node, at one subject where it is given."""
     href = reverse("ui:node_item", args=[cluster.slug, hostname, item])
     return f"{href}?subject={subject}" if subject else href
-
-
-def subject_label(subject: str) -> str:
-    """``gpu3`` as people write it; the node itself for the empty subject."""
-    if not subject:
-        return _("node")
-    kind = subject.rstrip("0123456789")
-    number = subject[len(kind) :]
-    return f"{kind.upper()} {number}" if kind in ("gpu", "nic") and number else subject
 
 
 def reason_said(reason: str, detail: str) -> str:

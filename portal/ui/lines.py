@@ -12,8 +12,9 @@ from checks.domain.verdicts import Scope
 from checks.models import Cluster, NodeItemState
 from portal.ui import words
 from portal.ui.criteria import Rules
-from portal.ui.events import item_href, reason_said, subject_label
+from portal.ui.events import item_href, reason_said
 from portal.ui.matrix import Count
+from portal.ui.subjects import subjects_said
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +36,14 @@ class Line:
     subject: str
     hostname: str = ""
     current: bool = False
+    unmeasured: bool = False
 
 
 def lines_of(
     rows: Sequence[NodeItemState], *, cluster: Cluster, hostname: str, rules: Mapping[str, Rules], language: str
 ) -> list[Line]:
     """*rows* in their order, neighbours of one item that say the same put together."""
-    groups = [list(group) for _alike_by, group in groupby(sorted_alike(rows), key=_alike)]
+    groups = [list(group) for _key, group in groupby(sorted_alike(rows), key=alike)]
     return [
         line_of(group, cluster=cluster, hostname=hostname, rules=rules[group[0].item], language=language)
         for group in groups
@@ -53,8 +55,14 @@ def sorted_alike(rows: Sequence[NodeItemState]) -> list[NodeItemState]:
     """Keep the order of first appearance, but bring rows that say the same together."""
     first: dict[tuple[object, ...], int] = {}
     for place, row in enumerate(rows):
-        first.setdefault(_alike(row), place)
-    return sorted(rows, key=lambda row: first[_alike(row)])
+        first.setdefault(alike(row), place)
+    return sorted(rows, key=lambda row: first[alike(row)])
+
+
+def alike(row: NodeItemState) -> tuple[object, ...]:
+    """What rows must share to stand on one line: values may differ among those that are good."""
+    good = row.shown in ("pass", "na", "stale")
+    return row.item, row.shown, row.reason, "" if good else row.detail
 
 
 def line_of(
@@ -85,6 +93,7 @@ def line_of(
         subject=row.subject,
         hostname=hostname,
         current=current,
+        unmeasured=unmeasured(row),
     )
 
 
@@ -97,8 +106,13 @@ def why(row: NodeItemState) -> str:
     if row.raw in ("pass", "na"):
         return ""
     if row.reason == "criterion":
-        return row.detail
+        return ""
     return reason_said(row.reason, row.detail)
+
+
+def unmeasured(row: NodeItemState) -> bool:
+    """Whether nothing was ever measured here and that stops no health answer: unknown, but no news."""
+    return row.reason == "never_measured" and row.blocks < 2
 
 
 def load_said(row: NodeItemState) -> str:
@@ -115,17 +129,6 @@ def load_of(row: NodeItemState) -> tuple[int, int] | None:
     return min(int(load["seconds"]), needed), needed
 
 
-def subjects_said(subjects: Sequence[str]) -> str:
-    """Subjects as people write them: ``GPU 0–7``, ``GPU 0, 3``, or the node."""
-    if len(subjects) == 1:
-        return subject_label(subjects[0])
-    kind = subjects[0].rstrip("0123456789")
-    numbers = [subject[len(kind) :] for subject in subjects]
-    if not all(subject.startswith(kind) for subject in subjects) or not all(number.isdigit() for number in numbers):
-        return ", ".join(subjects)
-    return f"{kind.upper()} {_spans(sorted(int(number) for number in numbers))}"
-
-
 def counts_of(rows: Iterable[NodeItemState]) -> tuple[Count, ...]:
     """How many rows show which verdict, worst first; shadow items are not counted."""
     found: dict[str, int] = {}
@@ -133,18 +136,3 @@ def counts_of(rows: Iterable[NodeItemState]) -> tuple[Count, ...]:
         if not row.shadow:
             found[row.shown] = found.get(row.shown, 0) + 1
     return tuple(Count(verdict, found[verdict]) for verdict in words.WORST_FIRST if verdict in found)
-
-
-def _alike(row: NodeItemState) -> tuple[object, ...]:
-    good = row.shown in ("pass", "na", "stale")
-    return row.item, row.shown, row.reason, "" if good else row.detail
-
-
-def _spans(numbers: Sequence[int]) -> str:
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and spans[-1][-1] == number - 1:
-            spans[-1].append(number)
-        else:
-            spans.append([number])
-    return ", ".join(str(span[0]) if len(span) == 1 else f"{span[0]}–{span[-1]}" for span in spans)

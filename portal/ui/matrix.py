@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 from checks.domain.items import Item
 from checks.domain.verdicts import ROLL_UP_ORDER, Layer, Verdict
@@ -15,7 +16,7 @@ from portal.ui import words
 
 CELL = 15
 # A column that stands for many nodes also holds their number.
-WIDE_CELL = 45
+WIDE_CELL = 36
 GROUP_GAP = 9
 # Wider than a page: the matrix scrolls under its sticky names.
 PAGE_WIDTH = 1030
@@ -74,6 +75,7 @@ class Line:
     label: str
     shapes: SafeString
     counts: tuple[Count, ...]
+    never: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ class Matrix:
     title: str | Promise
     hint: str | Promise
     width: int
+    counted: bool
     groups: tuple[Group, ...]
     marked_columns: tuple[Mark, ...]
     layers: tuple[LayerLines, ...]
@@ -98,8 +101,8 @@ class Matrix:
 
     @property
     def scrolls(self) -> bool:
-        """Whether it is wider than the page."""
-        return self.width > PAGE_WIDTH
+        """Whether it may be wider than the page; one that is counted by place is also what a phone shows."""
+        return self.counted or self.width > PAGE_WIDTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,7 @@ class Grid:
 
     def __init__(self, columns: Sequence[Column], cell: int) -> None:
         self.columns = columns
+        self.counted = cell > CELL
         self.cell = cell
         self.at: dict[str, int] = {}
         self.groups: list[Group] = []
@@ -150,21 +154,24 @@ def draw(
     links: Links,
     language: str,
 ) -> Matrix:
-    """The heat map of *rows* over *columns*, layer by layer in the catalogue's order."""
+    """The heat map of *rows* over *columns*, layer by layer; what has no probe yet stands last."""
     grid = Grid(columns, WIDE_CELL if any(column.counted for column in columns) else CELL)
     found = {row.item: row for row in rows}
     layers = []
+    order = sorted(items, key=lambda key: (items[key].shadow, key))
     for layer in Layer:
-        keys = [key for key, item in items.items() if item.layer is layer and key in found]
+        keys = [key for key in order if items[key].layer is layer and key in found]
         lines = tuple(_line(grid, found[key], items[key], links, language) for key in keys)
         if lines:
             layers.append(LayerLines(layer.value, lines))
-    return Matrix(title, hint, grid.end, tuple(grid.groups), tuple(_marks(grid)), tuple(layers))
+    groups = [Group(_shared_start([column.key for column in columns]), 0)] if grid.counted else grid.groups
+    return Matrix(title, hint, grid.end, grid.counted, tuple(groups), tuple(_marks(grid)), tuple(layers))
 
 
 def _marks(grid: Grid) -> Iterable[Mark]:
     """Each wide column; of narrow ones those that are off, and the first of a group where it does not touch them."""
     taken: list[float] = []
+    shared = _shared_start([column.key for column in grid.columns])
     starts = {group.x for group in grid.groups}
     for column in sorted(grid.columns, key=lambda column: not column.off):
         x = grid.at[column.key]
@@ -173,7 +180,7 @@ def _marks(grid: Grid) -> Iterable[Mark]:
         if not wanted or any(abs(middle - other) < 2 * CELL for other in taken):
             continue
         taken.append(middle)
-        short = _short_place(column.key) if grid.cell > CELL else _short(column.key)
+        short = _short_place(column.key[len(shared) :]) if grid.cell > CELL else _short(column.key)
         title = f"{column.key} ({column.nodes})" if column.counted else column.key
         yield Mark(title, short, column.href, middle, column.off)
 
@@ -184,7 +191,16 @@ def _short(hostname: str) -> str:
 
 
 def _short_place(place: str) -> str:
-    return place if len(place) <= 7 else "…" + place[-6:]
+    return place if len(place) <= 5 else "…" + place[-4:]
+
+
+def _shared_start(keys: Sequence[str]) -> str:
+    """What all names begin with, up to their last letter or hyphen: it need not stand above each column."""
+    if len(keys) < 2:
+        return ""
+    # Whatever the first and the last in order share, all between them share.
+    pairs = zip(min(keys), max(keys), strict=False)
+    return "".join(one for one, _other in takewhile(lambda pair: pair[0] == pair[1], pairs)).rstrip("0123456789")
 
 
 def _line(grid: Grid, row: MatrixRow, item: Item, links: Links, language: str) -> Line:
@@ -194,23 +210,29 @@ def _line(grid: Grid, row: MatrixRow, item: Item, links: Links, language: str) -
         if verdict in row.nodes and verdict is not Verdict.PASS
     )
     passes = sum(row.nodes.get(Verdict.PASS, {}).values())
-    said = [*counts, Count("pass", passes)] if passes else counts
+    said = [*counts, Count("pass", passes)] if passes else list(counts)
+    parts = [f"{each.count} {words.VERDICTS[each.verdict]}" for each in said]
+    if row.never:
+        parts.append(_("%(n)d not measured yet") % {"n": sum(row.never.values())})
     return Line(
         item=row.item,
         title=item.texts(language).title,
         href=links.item(row.item),
         off=Verdict.FAIL in row.nodes and not item.shadow,
         shadow=item.shadow,
-        label=f"{row.item}: " + ", ".join(f"{each.count} {words.VERDICTS[each.verdict]}" for each in said),
+        label=f"{row.item}: " + ", ".join(parts),
         shapes=_shapes(grid, row, links),
         counts=counts,
+        never=sum(row.never.values()),
     )
 
 
 def _shapes(grid: Grid, row: MatrixRow, links: Links) -> SafeString:
     worst = _worst(row)
     fields = grid.runs(key for key, verdict in worst.items() if verdict is Verdict.PASS)
-    html = [_field(x, width, "pass" if grid.cell == CELL else "pass-wide") for x, width in fields]
+    size = "" if grid.cell == CELL else "-wide"
+    html = [_field(x, width, f"pass{size}") for x, width in fields]
+    html += [_field(x, width, f"never{size}") for x, width in grid.runs(key for key in row.never if key not in worst)]
     deviating = sorted(
         (grid.at[key], key) for key, verdict in worst.items() if verdict is not Verdict.PASS and key in grid.at
     )
@@ -219,7 +241,7 @@ def _shapes(grid: Grid, row: MatrixRow, links: Links) -> SafeString:
 
 
 def _field(x: int, width: int, kind: str) -> SafeString:
-    """Passes: a pattern of squares, moved so that its squares sit in the columns."""
+    """A pattern of squares, moved so that its squares sit in the columns."""
     return format_html('<rect class="field-{}" width="{}" height="20" transform="translate({})"/>', kind, width, x)
 
 
@@ -233,7 +255,7 @@ def _worst(row: MatrixRow) -> dict[str, Verdict]:
 
 def _cell(grid: Grid, row: MatrixRow, x: int, key: str, verdict: Verdict, links: Links) -> SafeString:
     number = row.nodes[verdict][key]
-    count = format_html('<text x="{}" y="14">{}</text>', x + 18, number) if grid.cell > CELL else ""
+    count = format_html('<text x="{}" y="14">{}</text>', x + 16, number) if grid.cell > CELL else ""
     title = f"{key} · {row.item} · {words.VERDICTS[verdict]}" + (f" × {number}" if grid.cell > CELL else "")
     return format_html(
         '<a class="cell is-{0}" href="{1}" aria-label="{2}"><title>{2}</title>'

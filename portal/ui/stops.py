@@ -1,11 +1,12 @@
 """The gate's reasons grouped by cause: what stops a cluster, worst first, and who must act on it."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.urls import reverse
-from django.utils.translation import get_language
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from checks.domain.items import Criterion
@@ -14,7 +15,11 @@ from checks.models import Cluster
 from checks.selectors.nodesets import fold_node_set
 from portal.ui import figures, words
 from portal.ui.criteria import Rules, needs
-from portal.ui.events import item_href, subject_label
+from portal.ui.events import item_href
+from portal.ui.subjects import subjects_said
+
+# Something was measured and does not hold; every other reason says that it could not be told.
+_MISSED = frozenset({"criterion", "not_uniform", "suspect_check"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +50,12 @@ class Act:
 
 
 def stops_of(answer: Answer, *, cluster: Cluster, rules: Mapping[str, Rules]) -> tuple[Stop, ...]:
-    """The answer's reasons by cause, in the gate's own order of severity; the wider cause first among equals."""
-    causes: dict[tuple[str, str, str], list[Why]] = {}
-    for why in answer.reasons:
-        causes.setdefault((why.item, why.code.value, why.verdict.value), []).append(why)
-    stops = [_stop(held, cluster=cluster, rules=rules) for held in causes.values()]
+    """The answer's reasons by cause, in the gate's own order of severity; the wider cause first among equals.
+
+    One cause is one item that fails alike on some nodes, or one reason for which some nodes could not be measured: a
+    tool that hangs takes a dozen items with it, and is one thing to mend.
+    """
+    stops = [_stop(held, cluster=cluster, rules=rules) for held in _causes(answer.reasons)]
     return tuple(sorted(stops, key=lambda stop: (words.WORST_FIRST.index(stop.verdict), -stop.nodes)))
 
 
@@ -64,19 +70,31 @@ def acts_of(stops: Sequence[Stop], *, roles: Collection[str], people: Mapping[st
     return tuple(sorted(acts, key=lambda act: not act.mine))
 
 
+def _causes(reasons: Sequence[Why]) -> list[list[Why]]:
+    by_item: dict[tuple[str, str, str], list[Why]] = {}
+    for why in reasons:
+        by_item.setdefault((why.item, why.code.value, why.verdict.value), []).append(why)
+    causes: dict[tuple[object, ...], list[Why]] = {}
+    for (item, code, verdict), held in by_item.items():
+        alone = item if code in _MISSED else ""
+        causes.setdefault((alone, code, verdict, frozenset(why.node for why in held)), []).extend(held)
+    return list(causes.values())
+
+
 def _stop(held: Sequence[Why], *, cluster: Cluster, rules: Mapping[str, Rules]) -> Stop:
     why, nodes = held[0], list(dict.fromkeys(one.node for one in held if one.node))
-    known = rules.get(why.item)
+    items = list(dict.fromkeys(one.item for one in held if one.item))
+    known = rules.get(items[0]) if len(items) == 1 else None
     return Stop(
         verdict=why.verdict.value,
         title=known.item.texts(get_language() or "en").title if known else _whole_title(why),
-        item=why.item,
+        item=items[0] if known else _items_said(items),
         where=_where(held, nodes),
         now=_now(held, known),
         needs=_needs(why, known),
-        owner=known.item.owner.value if known else why.owner.value,
+        owner=Counter(one.owner.value for one in held).most_common(1)[0][0],
         observed_at=min((one.observed_at for one in held if one.observed_at), default=None),
-        href=_href(cluster, why, nodes),
+        href=_href(cluster, items, why, nodes),
         nodes=len(nodes),
         remedy=first_sentence(known.item.texts(get_language() or "en").remedy) if known else _whole_remedy(why),
     )
@@ -84,10 +102,9 @@ def _stop(held: Sequence[Why], *, cluster: Cluster, rules: Mapping[str, Rules]) 
 
 def _where(held: Sequence[Why], nodes: Sequence[str]) -> str:
     folded = fold_node_set(nodes)
-    subjects = {one.subject for one in held if one.subject}
-    if len(nodes) == 1 and subjects:
-        return f"{folded} {', '.join(subject_label(subject) for subject in sorted(subjects))}"
-    return folded
+    subjects = sorted({one.subject for one in held if one.subject})
+    one_item = len({one.item for one in held}) == 1
+    return f"{folded} {subjects_said(subjects)}" if len(nodes) == 1 and one_item and subjects else folded
 
 
 def _now(held: Sequence[Why], known: Rules | None) -> str:
@@ -96,7 +113,8 @@ def _now(held: Sequence[Why], known: Rules | None) -> str:
     if values:
         return ", ".join(values[:3]) + ("…" if len(values) > 3 else "")
     said = str(words.REASONS.get(why.code.value, why.code.value))
-    cadence = words.CADENCES_SHORT.get(str(why.value), "") if not why.item and why.value else ""
+    whole = not any(one.item for one in held)
+    cadence = words.CADENCES_SHORT.get(str(why.value), "") if whole and why.value else ""
     return _("%(reason)s (%(cadence)s evidence)") % {"reason": said, "cadence": cadence} if cadence else said
 
 
@@ -110,7 +128,7 @@ def _needs(why: Why, known: Rules | None) -> str:
     criterion = _criterion(why, known)
     if known is None or criterion is None or why.code.value != "criterion":
         return ""
-    return needs(known.item, criterion, {"facts": {}})
+    return needs(known.item, criterion, {"facts": {}}).removeprefix("= ")
 
 
 def _criterion(why: Why, known: Rules | None) -> Criterion | None:
@@ -119,14 +137,18 @@ def _criterion(why: Why, known: Rules | None) -> Criterion | None:
     return next((one for one in known.item.criteria if one.threshold == why.threshold), None)
 
 
-def _href(cluster: Cluster, why: Why, nodes: Sequence[str]) -> str:
-    if why.item and len(nodes) == 1:
-        return item_href(cluster, nodes[0], why.item, why.subject)
-    if why.item:
-        return reverse("ui:item", args=[cluster.slug, why.item])
+def _href(cluster: Cluster, items: Sequence[str], why: Why, nodes: Sequence[str]) -> str:
+    if len(items) == 1 and len(nodes) == 1:
+        return item_href(cluster, nodes[0], items[0], why.subject)
+    if len(items) == 1:
+        return reverse("ui:item", args=[cluster.slug, items[0]])
     if len(nodes) == 1 and why.code.value != "unknown_node":
         return reverse("ui:node", args=[cluster.slug, nodes[0]])
     return reverse("ui:cluster", args=[cluster.slug])
+
+
+def _items_said(items: Sequence[str]) -> str:
+    return ngettext("%(n)d item", "%(n)d items", len(items)) % {"n": len(items)} if items else ""
 
 
 def _whole_title(why: Why) -> str:

@@ -137,10 +137,17 @@ REASONS: dict[str, Promise] = {
     "stale": _("measured too long ago"),
 }
 
-# Reasons that speak of whole nodes, as headings and as what to do.
+# Reasons that speak of whole nodes or of several items at once, as headings and as what to do.
 WHOLE_TITLES: dict[str, Promise] = {
     "stale": _("The agent is silent"),
-    "never_measured": _("No full report yet"),
+    "never_measured": _("Not measured yet"),
+    "not_reported": _("Missing from the report"),
+    "not_measured": _("Nothing came back"),
+    "missing": _("A tool or file is missing"),
+    "hung": _("A tool hangs"),
+    "denied": _("Access denied"),
+    "unreadable": _("An answer that nobody understands"),
+    "error": _("A probe fails"),
     "rejudging": _("Being judged by new rules"),
     "hardware_changed": _("Hardware changed"),
     "boot_conflict": _("Two machines under one name"),
@@ -152,6 +159,13 @@ WHOLE_TITLES: dict[str, Promise] = {
 WHOLE_REMEDIES: dict[str, Promise] = {
     "stale": _("Find out why the agent no longer reports: run `readiness-agent doctor` there."),
     "never_measured": _("Start the agent, or wait for its first full report."),
+    "not_reported": _("See whether the agent is up to date: run `readiness-agent doctor` there."),
+    "not_measured": _("Run `readiness-agent check` there and look at what it says."),
+    "missing": _("Install what is missing: `readiness-agent doctor` names it."),
+    "hung": _("Look at the driver first: `dmesg` and the tool by hand; a reboot frees what hangs in the kernel."),
+    "denied": _("Let the agent run as root, or give its user the right to read."),
+    "unreadable": _("Update the agent, and report the raw evidence if that does not help."),
+    "error": _("Update the agent, and report the raw evidence if that does not help."),
     "rejudging": _("Wait a few seconds."),
     "hardware_changed": _("Confirm the changed hardware, or put the old part back."),
     "boot_conflict": _("Find the second machine that reports under this name, and enrol it under its own."),

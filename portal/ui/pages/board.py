@@ -13,11 +13,13 @@ from checks.selectors.pages_people import people_by_role
 from checks.selectors.pages_summary import Reports, failing_hosts, reports_by_cluster
 from portal.accounts.models import User
 from portal.ui.answers import Counted, answer_of, cluster_sentence, count_answer
-from portal.ui.events import Event, newest, of_gap, of_group
+from portal.ui.events import Event, newest, of_gap, of_groups
 from portal.ui.rules import rules_of
 from portal.ui.stops import Act, Stop, acts_of, stops_of
 
 EVENTS = 12
+# More are read than shown: many of them share a line.
+CHANGES = 100
 _URGENCY = {Decision.NOT_READY: 0, Decision.UNKNOWN: 1, Decision.READY: 2}
 
 
@@ -123,7 +125,7 @@ def _answer(access: ClusterAccess, answer: Answer, failing: frozenset[str], repo
 
 def _since(clusters: Sequence[Cluster], start: datetime, is_visit: bool) -> SincePart:
     by_id = {cluster.pk: cluster for cluster in clusters}
-    changed: Since = since(clusters, start, limit=EVENTS)
-    events = [of_group(by_id[group.cluster_id], group) for group in changed.flips]
+    changed: Since = since(clusters, start, limit=CHANGES)
+    events = of_groups(by_id, changed.flips)
     events += [of_gap(by_id[gap.node.cluster_id], gap) for gap in changed.gaps]
-    return SincePart(start, is_visit, newest(events, EVENTS), changed.more)
+    return SincePart(start, is_visit, newest(events, EVENTS), changed.more + max(0, len(events) - EVENTS))

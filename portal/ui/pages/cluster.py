@@ -193,7 +193,7 @@ def _worst_line(line: NodeLine, rules: dict[str, Rules]) -> WorstLine:
         counts=tuple(Count(verdict, line.counts[key]) for key, verdict in _worst_first(line)),
         item=row.item,
         subject=row.subject,
-        what=value if row.shown == "fail" and value else why(row),
+        what=value if row.shown in ("fail", "warn") and value else why(row),
         since=row.since,
         last_report=line.node.readiness.last_report_at,
         switch=line.node.switch,

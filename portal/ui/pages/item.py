@@ -1,8 +1,9 @@
 """The pages of one item: on one node, and over all nodes of a cluster."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,15 +18,18 @@ from checks.models import Cluster, Evidence, Node, NodeItemState, NodeReadiness
 from checks.selectors.pages_history import flips_of, gaps_of, rechecks_of
 from checks.selectors.pages_item import ItemCounts, item_counts, item_rows, spread_of
 from checks.selectors.pages_node import evidence_of, rows_of_item
-from portal.ui import figures, words
+from portal.ui import figures, times, words
 from portal.ui.criteria import CriterionLine, Rules
-from portal.ui.events import Event, newest, of_flip, of_gap, of_recheck, subject_label
-from portal.ui.lines import Line, line_of, load_of, load_said, why
+from portal.ui.events import Event, newest, of_flips, of_gap, of_recheck
+from portal.ui.lines import Line, alike, line_of, load_of, load_said, why
 from portal.ui.matrix import Count
 from portal.ui.recheck import Progress, progress_of
+from portal.ui.sentences import closed, joined
+from portal.ui.subjects import subject_label
 
 EVENTS = 12
-LINES_A_PAGE = 100
+FLIPS = 100
+NODES_A_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +202,7 @@ def item_page(*, cluster: Cluster, rules: Rules, only: str, number: str, now: da
     """Collect the page; *only* keeps the rows with one verdict."""
     language, item = get_language() or "en", rules.item
     rows = item_rows(cluster, item.key, now=now)
-    paginator = Paginator(rows.filter(shown=only) if only else rows, LINES_A_PAGE)
+    paginator = Paginator(rows.filter(shown=only) if only else rows, NODES_A_PAGE * rules.profile.expected(item.scope))
     page = paginator.get_page(number)
     counts = item_counts(cluster, item.key, now=now)
     verdict = next(iter(counts.nodes), Verdict.UNKNOWN).value
@@ -215,9 +219,7 @@ def item_page(*, cluster: Cluster, rules: Rules, only: str, number: str, now: da
         counted=counted(counts),
         counts=tuple(Count(key.value, held) for key, held in counts.nodes.items()),
         spread=_spread(cluster, rules),
-        lines=tuple(
-            line_of([row], cluster=cluster, hostname=row.node.hostname, rules=rules, language=language) for row in page
-        ),
+        lines=tuple(_lines(list(page), cluster=cluster, rules=rules, language=language)),
         only=only,
         number=page.number,
         pages=paginator.num_pages,
@@ -267,15 +269,23 @@ def _sentence(row: NodeItemState, rules: Rules) -> str:
         return _("This hardware does not have what the item is about: the profile says so.")
     if row.observed_at is None:
         return _("It has never been measured here, so nothing is proved: an unknown blocks as a failure does.")
-    said = why(row)
-    needed = _("It needs %(needs)s.") % {"needs": rules.needed(row.value)} if rules.needed(row.value) else ""
+    said, needs = why(row), rules.needed(row.value)
+    needed = _("It needs %(needs)s.") % {"needs": needs} if needs else ""
     if row.shown == "stale":
         said = _("The last value was good, but it was measured too long ago to count.")
     elif row.shown == "pass":
-        said = _("It holds.")
+        said = joined([_("It holds."), _proved(row)])
     elif row.shown == "na":
         said = _("It does not apply here: what was measured says so.")
-    return " ".join(part for part in (f"{said.rstrip('.')}." if said else "", needed) if part)
+    return joined([closed(said), needed])
+
+
+def _proved(row: NodeItemState) -> str:
+    evidence = row.value.get("load", {}).get("evidence")
+    if not evidence or not evidence["proved"]:
+        return ""
+    at = datetime.fromtimestamp(evidence["at"], UTC)
+    return _("Proved under load on %(at)s UTC.") % {"at": times.absolute_time(at, now=at)}
 
 
 def _settled(row: NodeItemState, item: Item) -> str:
@@ -303,9 +313,15 @@ def _subjects(
 
 
 def _events(cluster: Cluster, node: Node, row: NodeItemState, asked: Sequence[Any]) -> tuple[Event, ...]:
-    flips = [of_flip(cluster, node, flip) for flip in flips_of(node, item=row.item, limit=EVENTS)]
+    flips = of_flips(cluster, node, flips_of(node, item=row.item, limit=FLIPS))
     gaps = [of_gap(cluster, gap) for gap in gaps_of(node, cadences=(row.cadence,), limit=EVENTS)]
     return newest([*flips, *gaps, *map(of_recheck, asked)], EVENTS)
+
+
+def _lines(rows: Sequence[NodeItemState], *, cluster: Cluster, rules: Rules, language: str) -> Iterator[Line]:
+    """Rows in their order; neighbours of one node that say the same share a line."""
+    for (hostname, *_same), group in groupby(rows, key=lambda row: (row.node.hostname, *alike(row))):
+        yield line_of(list(group), cluster=cluster, hostname=hostname, rules=rules, language=language)
 
 
 def _measurable(item: Item) -> bool:
@@ -320,8 +336,9 @@ def _headline(counts: ItemCounts, verdict: str) -> str:
     if verdict == "pass":
         return _("Yes")
     number = counts.nodes[Verdict(verdict)]
-    said = ngettext("%(n)d node %(verdict)s", "%(n)d nodes %(verdict)s", number)
-    return said % {"n": number, "verdict": words.VERDICTS[verdict]}
+    said = ngettext("%(verdict)s on %(n)d node", "%(verdict)s on %(n)d nodes", number)
+    headline = said % {"n": number, "verdict": words.VERDICTS[verdict]}
+    return headline[:1].upper() + headline[1:]
 
 
 def _over_nodes(counts: ItemCounts) -> str:

@@ -16,12 +16,15 @@ from checks.selectors.pages_node import rows_of_node
 from portal.ui import figures, words
 from portal.ui.answers import node_sentence
 from portal.ui.criteria import Rules
-from portal.ui.events import Event, newest, of_flip, of_gap, of_recheck, subject_label
-from portal.ui.lines import Line, counts_of, lines_of
+from portal.ui.events import Event, newest, of_flips, of_gap, of_recheck
+from portal.ui.lines import Line, counts_of, lines_of, unmeasured
 from portal.ui.matrix import Count
 from portal.ui.recheck import Progress, progress_of
+from portal.ui.subjects import subject_label
 
 EVENTS = 12
+# More are read than shown: eight GPUs that change alike share a line.
+FLIPS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +132,16 @@ def node_page(
 
 def grouped(lines: Sequence[Line]) -> tuple[LinesGroup, ...]:
     """What deviates first and without a heading, then passes, what does not apply, and what nothing measures yet."""
-    speaking = [line for line in lines if not line.shadow and line.verdict not in ("pass", "na")]
-    passing = [line for line in lines if not line.shadow and line.verdict == "pass"]
-    excused = [line for line in lines if not line.shadow and line.verdict == "na"]
+    live = [line for line in lines if not line.shadow]
+    unmeasured_yet = [line for line in live if line.unmeasured]
+    speaking = [line for line in live if not line.unmeasured and line.verdict not in ("pass", "na")]
+    passing = [line for line in live if line.verdict == "pass"]
+    excused = [line for line in live if line.verdict == "na"]
     shadow = [line for line in lines if line.shadow]
     headed = (
         ("", speaking),
         (_counted(_("Passing"), passing), passing),
+        (_counted(_("Not measured yet, stops no health answer"), unmeasured_yet), unmeasured_yet),
         (_counted(_("Does not apply to this hardware"), excused), excused),
         (_counted(_("In shadow: no probe yet, blocks nothing"), shadow), shadow),
     )
@@ -147,7 +153,8 @@ def gpus_of(rows: Sequence[NodeItemState]) -> tuple[Gpu, ...]:
     subjects = sorted(
         {row.subject for row in rows if row.subject.startswith("gpu")}, key=lambda name: (len(name), name)
     )
-    found = (_gpu(subject, [row for row in rows if row.subject == subject and not row.shadow]) for subject in subjects)
+    telling = [row for row in rows if not row.shadow and not unmeasured(row)]
+    found = (_gpu(subject, [row for row in telling if row.subject == subject]) for subject in subjects)
     return tuple(gpu for gpu in found if gpu)
 
 
@@ -180,6 +187,6 @@ def _counted(title: str, lines: Sequence[Line]) -> str:
 
 
 def _events(cluster: Cluster, node: Node, asked: Sequence[Any]) -> tuple[Event, ...]:
-    flips = [of_flip(cluster, node, flip) for flip in flips_of(node, limit=EVENTS)]
+    flips = of_flips(cluster, node, flips_of(node, limit=FLIPS))
     gaps = [of_gap(cluster, gap) for gap in gaps_of(node, cadences=("tick", "daily"), limit=EVENTS)]
     return newest([*flips, *gaps, *map(of_recheck, asked)], EVENTS)

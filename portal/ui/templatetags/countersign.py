@@ -120,7 +120,6 @@ def word(key: str, table: str) -> Any:
         "owner": words.OWNERS,
         "severity": words.SEVERITIES,
         "cadence": words.CADENCES,
-        "cadence_short": words.CADENCES_SHORT,
         "owner_short": words.OWNERS_SHORT,
         "node_answer": words.NODE_ANSWERS,
         "trouble": words.TROUBLES,

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from checks.models import Cluster, TokenKind
+from checks.selectors.pages_status import foot_of
 from checks.selectors.pages_tokens import enrolment_token, enrolment_tokens
 from checks.services.tokens import issue_token, revoke_token
 from portal.ui.forms import EnrolmentForm
@@ -49,4 +50,4 @@ def revoke_enrolment(request: PersonRequest, slug: str, key: str) -> HttpRespons
 
 
 def _tokens(cluster: Cluster, now: datetime) -> dict[str, Any]:
-    return {"tokens": enrolment_tokens(cluster, now=now)}
+    return {"tokens": enrolment_tokens(cluster, now=now)} | foot_of(now=now)
