@@ -25,7 +25,7 @@ from checks.domain.freshness import is_stale
 from checks.domain.units import Scalar, Threshold
 from checks.domain.verdicts import Cadence, Decision, Layer, Owner, Purpose, Reason, Verdict
 
-__all__ = ["Answer", "BadRow", "Maintenance", "NodeSummary", "Question", "Why", "decide", "etag", "expires_at"]
+__all__ = ["Answer", "BadRow", "Clean", "Maintenance", "NodeSummary", "Question", "Why", "decide", "etag", "expires_at"]
 
 #: The most reasons in one answer, and the longest that one may be kept.
 REASONS_SHOWN = 100
@@ -89,12 +89,27 @@ class BadRow:
     owner: Owner = Owner.PLATFORM
 
 
+@dataclass(frozen=True, slots=True)
+class Clean:
+    """Nodes that a reader has found ready for *health* by the very rules and clock of `decide`, and until when.
+
+    They need no summary: an answer about thousands of sound nodes costs as little as one about a few.
+    """
+
+    nodes: tuple[str, ...] = ()
+    until: datetime | None = None
+
+
+NONE_CLEAN = Clean()
+
+
 def decide(
     question: Question,
     summaries: Sequence[NodeSummary],
     bad_rows: Iterable[BadRow],
     *,
     now: datetime,
+    clean: Clean = NONE_CLEAN,
     compared: Iterable[Why] = (),
     suspects: Collection[str] = frozenset(),
     ends: Iterable[datetime] = (),
@@ -102,31 +117,40 @@ def decide(
 ) -> Answer:
     """Answer *question* at *now*.
 
-    *bad_rows* may be cut off, worst first; the counts of the summaries speak for the rest. *compared* are the odd ones
+    *clean* nodes come without a summary, and only where *health* is asked. *bad_rows* may be cut off, worst first; the counts of the summaries speak for the rest. *compared* are the odd ones
     of ``uniform`` items (`checks.domain.uniform`), which no node can know by itself. *suspects* are items under a
     circuit breaker: their reasons say so, and decide as before. *ends* are further moments at which the answer changes.
     """
     rows = _by_node([*(_why_of_row(row, now, suspects) for row in bad_rows), *compared])
     look = _look_nowhere if question.lacks_run else _look_at
     seen = {one.node: look(one, question, rows.get(one.node, []), now) for one in summaries}
-    whole = [*_of_question(question, summaries)]
+    whole = [*_of_question(question, found=len(summaries) + len(clean.nodes))]
+    decisions = [Decision.READY] * bool(clean.nodes) + [node.decision for node in seen.values()]
     reasons = sorted([*whole, *(why for node in seen.values() for why in node.reasons)], key=lambda why: why.order)
     return Answer(
-        decision=_overall(whole, [node.decision for node in seen.values()]),
+        decision=_overall(whole, decisions),
         purpose=question.purpose,
         cluster=question.cluster,
         run=question.run,
         catalogue_version=question.catalogue_version,
         evaluated_at=now,
-        expires_at=expires_at(now, [*ends, *(end for one in summaries for end in one.until.values())]),
-        asked=len(summaries) + len(question.unknown_nodes),
-        ready_nodes=tuple(name for name, node in seen.items() if node.decision is Decision.READY),
+        expires_at=expires_at(now, [*ends, *_ends_of(clean, summaries)]),
+        asked=len(clean.nodes) + len(summaries) + len(question.unknown_nodes),
+        ready_nodes=(*clean.nodes, *(name for name, node in seen.items() if node.decision is Decision.READY)),
         not_ready_nodes=tuple(name for name, node in seen.items() if node.decision is not Decision.READY),
         unknown_nodes=question.unknown_nodes,
         reasons=tuple(reasons[:REASONS_SHOWN]),
         reasons_total=len(whole) + sum(node.total for node in seen.values()),
         maintenance=maintenance,
     )
+
+
+def _ends_of(clean: Clean, summaries: Iterable[NodeSummary]) -> Iterator[datetime]:
+    """When evidence ends, of every node."""
+    if clean.until is not None:
+        yield clean.until
+    for summary in summaries:
+        yield from summary.until.values()
 
 
 def expires_at(now: datetime, ends: Iterable[datetime]) -> datetime:
@@ -181,11 +205,11 @@ def _nothing_proved(summary: NodeSummary) -> Iterator[Why]:
             yield Why(Reason.NOTHING_PROVED, Verdict.UNKNOWN, summary.node, layer)
 
 
-def _of_question(question: Question, summaries: Sequence[NodeSummary]) -> Iterator[Why]:
-    """Reasons that speak of the question itself."""
+def _of_question(question: Question, *, found: int) -> Iterator[Why]:
+    """Reasons that speak of the question itself; *found* nodes of it are enrolled."""
     if question.purpose is not Purpose.HEALTH:
         yield Why(Reason.UNSIGNED if question.run else Reason.RUN_REQUIRED, Verdict.UNKNOWN, owner=Owner.USER)
-    if not summaries and not question.unknown_nodes:
+    if not found and not question.unknown_nodes:
         yield Why(Reason.NO_NODES, Verdict.UNKNOWN, owner=Owner.USER)
     for name in question.unknown_nodes:
         yield Why(Reason.UNKNOWN_NODE, Verdict.UNKNOWN, name)

@@ -19,7 +19,7 @@ _SUMMARY: Final = (
 
 # The domain's rules for a node that is *ready* for the question of health; anything else is left to the domain itself.
 _CLEAN = """
-    %(level)s = 2 AND trouble = '' AND judged_under = %(rules)s::jsonb ->> profile AND health_bad = 0
+    %(level)s = 2 AND trouble = '' AND judged_under = (SELECT %(rules)s::jsonb) ->> profile AND health_bad = 0
     AND health_pass_physical > 0 AND health_pass_system > 0
     AND CASE WHEN tick_until IS NULL THEN tick_expected = 0 ELSE tick_until >= %(now)s END
     AND CASE WHEN daily_until IS NULL THEN daily_expected = 0 ELSE daily_until >= %(now)s END

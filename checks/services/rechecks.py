@@ -95,6 +95,5 @@ def _require_measurable(node: Node, wanted: list[str]) -> None:
         raise NothingToRecheck("Name at least one item to measure again.")
     refused = sorted(set(wanted) - measurable_items(node))
     if refused:
-        raise NothingToRecheck(
-            f"{node.hostname} does not measure {', '.join(refused)} in its rounds; choose tick or daily items of its plan."
-        )
+        names = ", ".join(refused)
+        raise NothingToRecheck(f"{node.hostname} does not measure {names} in its rounds; choose items of its plan.")
