@@ -136,6 +136,18 @@ def check_portal(url: str) -> str:
     return url.rstrip("/")
 
 
+def check_proxy(url: str) -> str:
+    """The proxy's address, or nothing.
+
+    Raises:
+        AgentError: exit 78, for anything but ``http://HOST:PORT``: the way through it is TLS to the portal itself.
+    """
+    scheme, _, rest = url.partition("://")
+    if url and (scheme != "http" or not host_of(rest) or "@" in rest):
+        raise config_error(f"{url!r} is not a proxy's address: write http://HOST:PORT, without a login")
+    return url
+
+
 def is_loopback(host: str) -> bool:
     """Whether *host* is this machine; a name that only begins like its address is not."""
     numbers = host.split(".")
@@ -163,7 +175,7 @@ def _checked(raw: Any, path: str) -> Config:
         raise config_error(f"{path}: portal is not set; write the portal's https:// address")
     if raw.get("origin", "live") not in ("live", "replay"):
         raise config_error(f"{path}: origin must be live or replay")
-    return Config(**{**raw, "portal": check_portal(raw["portal"])})
+    return Config(**{**raw, "portal": check_portal(raw["portal"]), "proxy": check_proxy(raw.get("proxy", ""))})
 
 
 def _require_private_to_write(path: str) -> None:

@@ -6,7 +6,7 @@ import random
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
-from readiness_agent.agent import Agent, be_quiet
+from readiness_agent.agent import Agent
 from readiness_agent.node import Moment, now
 from readiness_agent.plan import Due, checked_plan, due_reports, jitter, note_outcome, should_ask, wanted_reports
 from readiness_agent.push import Flushed, flush, store
@@ -47,7 +47,6 @@ class Tick:
 
     def run(self) -> TickResult:
         """Do it. The portal being away is no error: what was measured waits in the spool."""
-        be_quiet(self._agent.config)
         self._open_spool()
         started = now()
         due = self.due(started)

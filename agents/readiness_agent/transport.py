@@ -128,7 +128,7 @@ def _connection(config: Config, silence: float) -> HTTPConnection:
         return http.client.HTTPConnection(host, port or 80, timeout=silence)
     if not config.proxy:
         return http.client.HTTPSConnection(host, port or 443, timeout=silence, context=_tls(config))
-    proxy = config.proxy.partition("://")[2] or config.proxy
+    proxy = config.proxy.partition("://")[2]
     connection = http.client.HTTPSConnection(
         host_of(proxy), _port(proxy.partition("/")[0]) or 3128, timeout=silence, context=_tls(config)
     )

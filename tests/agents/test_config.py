@@ -59,6 +59,8 @@ def test_a_home_moves_everything(monkeypatch: pytest.MonkeyPatch) -> None:
         ('{"portal": "https://p.example", "origin": "copy"}', "origin must be live or replay"),
         ("portal = https://p.example", "is not JSON"),
         ("[]", "must hold one JSON object"),
+        ('{"portal": "https://p.example", "proxy": "http://me:secret@proxy:3128"}', "is not a proxy's address"),
+        ('{"portal": "https://p.example", "proxy": "proxy:3128"}', "is not a proxy's address"),
     ],
 )
 def test_a_mistake_in_the_file_is_said_in_one_sentence(text: str, said: str, paths: Paths) -> None:

@@ -247,6 +247,25 @@ def test_the_token_never_stands_on_a_command_line(enrolled: Paths, portal: Loopb
     assert not any(TOKEN.encode() in line for line in seen)
 
 
+def test_a_tick_gives_way_to_everything_else_on_the_node(enrolled: Paths, portal: LoopbackPortal) -> None:
+    niceness: list[int] = []
+
+    def look(asked: Asked) -> Reply:
+        for directory in Path("/proc").glob("[0-9]*"):
+            try:
+                if (directory / "cmdline").read_bytes().endswith(b"agents\0tick\0--home\0" + home.encode() + b"\0"):
+                    niceness.append(int((directory / "stat").read_text().rpartition(")")[2].split()[16]))
+            except OSError:
+                continue
+        return accept(asked)
+
+    portal.answer = look
+    home = str(Path(enrolled.config).parent)
+    subprocess.run([sys.executable, str(ROOT / "agents"), "tick", "--home", home], check=True, capture_output=True)
+
+    assert set(niceness) == {19}
+
+
 def test_a_report_is_on_disk_before_it_is_sent(
     tick: Callable[..., TickResult], portal: LoopbackPortal, enrolled: Paths
 ) -> None:

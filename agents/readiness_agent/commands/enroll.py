@@ -10,7 +10,7 @@ from typing import Any, Dict, Sequence
 
 from readiness_agent import __version__
 from readiness_agent.agent import measure_identity
-from readiness_agent.config import Config, Paths, check_portal, read_token, save_config, save_token
+from readiness_agent.config import Config, Paths, check_portal, check_proxy, read_token, save_config, save_token
 from readiness_agent.errors import AgentError, usage_error
 from readiness_agent.files import json_bytes, make_private_directory
 from readiness_agent.node import boot_id, hostname
@@ -65,7 +65,7 @@ def _config(options: argparse.Namespace) -> Config:
         hostname=options.hostname,
         origin=options.origin,
         ca_file=options.ca_file,
-        proxy=options.proxy,
+        proxy=check_proxy(options.proxy),
     )
 
 

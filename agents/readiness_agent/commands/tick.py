@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
     if not lock.acquire():
         return _say_held(lock)
 
-    from readiness_agent.agent import Agent
+    from readiness_agent.agent import Agent, be_quiet
     from readiness_agent.node import now
     from readiness_agent.ticking import Tick
 
@@ -42,6 +42,7 @@ def main(argv: Sequence[str]) -> int:
         due = [{"cadence": one.cadence, "probes": [probe.name for probe in one.probes]} for one in tick.due(now())]
         answer(options, {"due": due}, "\n".join(f"{one['cadence']}: {', '.join(one['probes'])}" for one in due))
         return 0
+    be_quiet(agent.config)
     result = tick.run()
     for message in result.messages:
         log(message)
