@@ -1,6 +1,7 @@
-"""First data of an evaluation: one person, two clusters, tokens. Run as a program of its own, with Django set up.
+"""Prepares the database of an evaluation: schema, catalogue, and first data (one person, two clusters, tokens).
 
-It may run at each start: what is there stays, and what somebody removed is made again.
+A program of its own, with Django set up. It runs at each start: what is there stays, and what somebody removed is made
+again.
 """
 
 import secrets
@@ -14,6 +15,7 @@ import django
 django.setup()
 
 from django.conf import settings  # noqa: E402
+from django.core.management import call_command  # noqa: E402
 from django.db import transaction  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
@@ -33,7 +35,9 @@ PROFILES = Path(settings.BASE_DIR) / "checks" / "catalog" / "profiles"
 
 
 def main() -> None:
-    """Make what is missing, and write down how to get in."""
+    """Migrate as owner, load the catalogue, make what is missing, and write down how to get in."""
+    call_command("migrate", database="owner", interactive=False, verbosity=0)
+    call_command("catalog", "load", "--yes")
     place = Place(settings.VAR_DIR)
     notes = read_json(place.notes)
     if not Cluster.objects.exists():  # a new database knows neither our tokens nor our agents

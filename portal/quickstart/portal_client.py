@@ -4,6 +4,7 @@ import json
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -14,7 +15,7 @@ PATIENCE = 40.0  # seconds until the first answer
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-def wait_until_alive(url: str) -> None:
+def wait_until_alive(url: str, pause: Callable[[], None]) -> None:
     """Wait until the web processes answer.
 
     Raises:
@@ -24,7 +25,7 @@ def wait_until_alive(url: str) -> None:
     while time.monotonic() < deadline:
         if _status_of(f"{url}/healthz") == HTTPStatus.OK:
             return
-        time.sleep(0.1)
+        pause()
     raise QuickstartError(f"The portal does not answer at {url}: see var/log/web.log.")
 
 

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from portal.quickstart.children import Child
@@ -59,15 +59,15 @@ def beat(place: Place) -> list[str]:
     return [sys.executable, "-m", "celery", "-A", "portal", "beat", f"--schedule={schedule}", "--pidfile=", "-lWARNING"]
 
 
-def finish(step: Child, *, what: str, accepted: frozenset[int] = frozenset({0})) -> None:
-    """Wait for a program that ends by itself.
+def finish(step: Child, pause: Callable[[], None], *, what: str) -> None:
+    """Wait, *pause* by *pause*, for a program that ends by itself.
 
     Raises:
         QuickstartError: it failed; the sentence carries its own last line.
     """
     while step.exit_status is None:
-        step.wait(60)
-    if step.exit_status not in accepted:
+        pause()
+    if step.exit_status != 0:
         raise QuickstartError(f"{what} failed: {step.last_words()} (log: {step.log})")
 
 

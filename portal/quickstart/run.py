@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from portal.quickstart import programs
-from portal.quickstart.agents import EXAMPLE_CAPTURE, EXAMPLE_NODE, MEASURED, example_node, this_machine
+from portal.quickstart.agents import EXAMPLE_CAPTURE, EXAMPLE_NODE, example_node, this_machine
 from portal.quickstart.children import Child
 from portal.quickstart.errors import QuickstartError
 from portal.quickstart.place import Place, read_json, require_free_port, write_json
@@ -26,8 +26,41 @@ REPLAY_PERIOD = 240.0  # seconds; under the interval at which evidence is due
 REPLAY = ("replay", str(EXAMPLE_CAPTURE), "--as-node", EXAMPLE_NODE)
 
 
-class Stopped(BaseException):
+class Stopped(Exception):
     """Somebody pressed Ctrl-C or asked us to end."""
+
+
+class StopRequest:
+    """What a signal leaves: a note that is read where stopping is safe.
+
+    Raising from the signal handler itself could break off a child's reaping half way, and hang the shutdown.
+    """
+
+    def __init__(self) -> None:
+        self._asked = False
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Take note of Ctrl-C, SIGTERM and a closed terminal."""
+        before = {one: signal.signal(one, self._note) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+    def pause(self) -> None:
+        """Sleep for a glance.
+
+        Raises:
+            Stopped: somebody asked.
+        """
+        time.sleep(GLANCE)
+        if self._asked:
+            raise Stopped
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._asked = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +71,7 @@ class Session:
     servers: Servers
     port: int
     environment: dict[str, str]
-
-    def step(self, command: Sequence[str], *, what: str, extra: dict[str, str] | None = None) -> None:
-        """Run a program that ends by itself; it is ended with us.
-
-        Raises:
-            QuickstartError: it failed.
-        """
-        child = programs.start(command, name="setup", place=self.place, environment=self.environment | (extra or {}))
-        try:
-            programs.finish(child, what=what)
-        finally:
-            child.stop()
+    pause: Callable[[], None]
 
 
 def run(*, port: int) -> None:
@@ -60,12 +82,13 @@ def run(*, port: int) -> None:
     """
     _refuse_production()
     place = Place.of_this_checkout()
-    with place.held(), _stopped_by_signals():
+    stop_request = StopRequest()
+    with place.held(), stop_request.noted():
         require_free_port(port)
         say("Countersign for evaluation on this machine only (not for production): starting …")
         servers = start_servers(place)
         try:
-            _run_with(servers, place, port)
+            _run_with(servers, place, port, stop_request)
         except Stopped:
             say("Stopping …")
         finally:
@@ -77,16 +100,15 @@ def say(sentence: str) -> None:
     print(sentence, flush=True)
 
 
-def _run_with(servers: Servers, place: Place, port: int) -> None:
-    session = Session(place, servers, port, programs.environment(place, servers, port=port))
+def _run_with(servers: Servers, place: Place, port: int, stop_request: StopRequest) -> None:
+    session = Session(place, servers, port, programs.environment(place, servers, port=port), stop_request.pause)
     write_json(place.environment, session.environment)
     _prepare(session)
     services = _services(session)
     tickers = _tickers(session)
     try:
-        for service in services:
-            service.tend(say)
-        wait_until_alive(session.environment["PORTAL_URL"])
+        _first(services, "web").tend(say)
+        wait_until_alive(session.environment["PORTAL_URL"], session.pause)
         notes = read_json(place.notes)
         _enrol_and_measure(session, notes)
         print_summary(notes, say)
@@ -95,7 +117,7 @@ def _run_with(servers: Servers, place: Place, port: int) -> None:
                 service.tend(say)
             for ticker in tickers:
                 ticker.tend()
-            time.sleep(GLANCE)
+            session.pause()
     finally:
         for ticker in tickers:
             ticker.stop()
@@ -103,20 +125,24 @@ def _run_with(servers: Servers, place: Place, port: int) -> None:
 
 
 def _prepare(session: Session) -> None:
-    """Migrate as owner, collect static files meanwhile, load the catalogue, make the first data."""
+    """Migrate as owner, load the catalogue and make the first data; collect static files meanwhile."""
     collecting = programs.start(
         [*programs.MANAGE, "collectstatic", "--noinput", "--verbosity=0"],
         name="collectstatic",
         place=session.place,
         environment=session.environment,
     )
+    preparing = programs.start(
+        [programs.MANAGE[0], "-m", "portal.quickstart.first_run"],
+        name="first-run",
+        place=session.place,
+        environment=session.environment | {"DATABASE_OWNER_URL": session.servers.owner_url},
+    )
     try:
-        owner = {"DATABASE_OWNER_URL": session.servers.owner_url}
-        session.step([*programs.MANAGE, "migrate", "--database=owner", "--noinput"], what="Migration", extra=owner)
-        session.step([*programs.MANAGE, "catalog", "load", "--yes"], what="Loading the catalogue")
-        session.step([programs.MANAGE[0], "-m", "portal.quickstart.first_run"], what="Making the first data")
-        programs.finish(collecting, what="Collecting static files")
+        programs.finish(preparing, session.pause, what="Preparing the database")
+        programs.finish(collecting, session.pause, what="Collecting static files")
     finally:
+        preparing.stop()
         collecting.stop()
 
 
@@ -142,26 +168,30 @@ def _services(session: Session) -> list[Service]:
 
 
 def _enrol_and_measure(session: Session, notes: dict[str, Any]) -> None:
-    this = this_machine(session.place, session.environment)
+    this = this_machine(session.place, session.environment, session.pause)
     this.enrol(notes["url"], token=notes["enrolment_token"])
-    this.run("check", accepted=MEASURED)
-    example = example_node(session.place, session.environment)
+    this.run("tick")
+    example = example_node(session.place, session.environment, session.pause)
     example.enrol(
         notes["url"],
         token=notes["example_enrolment_token"],
         arguments=("--hostname", EXAMPLE_NODE, "--origin", "replay"),
     )
-    example.run(*REPLAY, accepted=MEASURED)
+    example.run(*REPLAY)
 
 
 def _tickers(session: Session) -> list[Ticker]:
     """What cron would do on the two nodes; a replayed capture goes stale like any other evidence."""
-    this = this_machine(session.place, session.environment)
-    example = example_node(session.place, session.environment)
+    this = this_machine(session.place, session.environment, session.pause)
+    example = example_node(session.place, session.environment, session.pause)
     return [
         Ticker(lambda: this.start("tick"), period=TICK_PERIOD),
         Ticker(lambda: example.start(*REPLAY), period=REPLAY_PERIOD),
     ]
+
+
+def _first(services: list[Service], name: str) -> Service:
+    return next(service for service in services if service.name == name)
 
 
 def _restart(server: Server) -> Child:
@@ -176,21 +206,3 @@ def _refuse_production() -> None:
             f"PORTAL_URL={url} means other machines, and make run serves this one only: "
             "deploy with docker-compose.yml, or unset PORTAL_URL."
         )
-
-
-@contextmanager
-def _stopped_by_signals() -> Iterator[None]:
-    """The first of these signals ends the run in good order; a second one cannot break that off."""
-    asked = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        for one in asked:
-            signal.signal(one, signal.SIG_IGN)
-        raise Stopped
-
-    before = {one: signal.signal(one, stop) for one in asked}
-    try:
-        yield
-    finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)

@@ -52,9 +52,9 @@ class Run:
             unseen = {child for parent in unseen for child in _children(parent)} - found
         return found - {self.process.pid}
 
-    def answers(self) -> bool:
+    def answers(self, path: str = "/healthz") -> bool:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=2) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
                 return bool(answer.status == 200)
         except OSError:
             return False
@@ -81,6 +81,15 @@ class Run:
 def run(tmp_path: Path) -> Iterator[Run]:
     """A portal that has said that it is ready."""
     run = Run(tmp_path)
+    run.wait_until_ready()
+    yield run
+    run.end(signal.SIGTERM)
+
+
+@pytest.fixture(scope="module")
+def lasting_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """A portal whose parts may be killed: it must be whole again after each test."""
+    run = Run(tmp_path_factory.mktemp("lasting"))
     run.wait_until_ready()
     yield run
     run.end(signal.SIGTERM)
@@ -127,22 +136,23 @@ def test_kill_9_leaves_nothing_behind_and_the_next_start_works(run: Run) -> None
     assert run.answers()
 
 
-def test_the_web_program_is_started_again_after_it_was_killed(run: Run) -> None:
-    os.kill(_pid_of(run, "granian"), signal.SIGKILL)
-    assert wait_until(lambda: "web ended" in run.text(), seconds=10)
-    assert wait_until(run.answers, seconds=30)
+def test_a_stop_during_the_start_ends_everything_too(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    assert wait_until(lambda: (run.var / "log" / "first-run.log").exists(), seconds=START_PATIENCE)
+    below = run.descendants()
+    run.end(signal.SIGTERM)
+    assert run.process.returncode == 0
+    assert READY not in run.text()
+    assert not [pid for pid in below if process_lives(pid)]
 
 
-def test_the_database_is_started_again_after_it_was_killed(run: Run) -> None:
-    os.kill(_pid_of(run, "postgres"), signal.SIGKILL)
-    assert wait_until(lambda: "postgres ended" in run.text(), seconds=10)
-    ready = f"http://127.0.0.1:{run.port}/readyz"
+def test_the_web_program_is_started_again_after_it_was_killed(lasting_run: Run) -> None:
+    os.kill(_pid_of(lasting_run, "granian"), signal.SIGKILL)
+    assert wait_until(lambda: "web ended" in lasting_run.text(), seconds=10)
+    assert wait_until(lasting_run.answers, seconds=60)
 
-    def database_answers() -> bool:
-        try:
-            with urllib.request.urlopen(ready, timeout=5) as answer:
-                return bool(answer.status == 200)
-        except OSError:
-            return False
 
-    assert wait_until(database_answers, seconds=40)
+def test_the_database_is_started_again_after_it_was_killed(lasting_run: Run) -> None:
+    os.kill(_pid_of(lasting_run, "postgres"), signal.SIGKILL)
+    assert wait_until(lambda: "postgres ended" in lasting_run.text(), seconds=10)
+    assert wait_until(lambda: lasting_run.answers("/readyz"), seconds=60)
