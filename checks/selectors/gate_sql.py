@@ -37,12 +37,13 @@ _ASKED = """
     LEFT JOIN checks_nodereadiness r ON r.node_id = n.id
     WHERE n.cluster_id = %(cluster)s AND n.retired_at IS NULL
 """
+# Each of these nodes brings a row at least, so no more of them are needed.
 _BAD = f"""
     SELECT a.hostname, s.item, s.subject, s.layer, s.cadence, s.raw, s.reason, s.detail, s.value, s.observed_at,
         s.valid_until, s.since
-    FROM asked a
+    FROM (SELECT * FROM asked WHERE bad > 0 ORDER BY health_failed DESC, hostname COLLATE "C" LIMIT {MOST_ROWS}) AS a
     JOIN checks_nodeitemstate s ON s.node_id = a.id AND s.blocks > 0
-    WHERE a.bad > 0 AND s.blocks >= %(level)s
+    WHERE s.blocks >= %(level)s
     ORDER BY s.raw, array_position(ARRAY['physical', 'system', 'framework', 'data', 'operations'], s.layer::text),
         s.item, a.hostname COLLATE "C", s.subject
     LIMIT {MOST_ROWS}
@@ -78,13 +79,17 @@ def _statement(asked: str, missing: str) -> str:
             FROM ({_ASKED} {asked}) AS n
         )
         SELECT json_build_object(
-            'clean', (SELECT json_agg(hostname) FROM asked WHERE clean),
-            'clean_until', (SELECT LEAST(min(tick_until), min(daily_until)) FROM asked WHERE clean),
-            'others', (SELECT json_agg(json_build_array({", ".join(_SUMMARY)})) FROM asked WHERE NOT clean),
+            'clean', seen.clean, 'clean_until', seen.clean_until, 'others', seen.others,
             'bad', (SELECT json_agg(b) FROM ({_BAD}) AS b),
             'compared', CASE WHEN cardinality(%(uniform)s::text[]) > 0 THEN ({_COMPARED}) END,
             'missing', {missing}
         )::text
+        FROM (
+            SELECT json_agg(hostname) FILTER (WHERE clean) AS clean,
+                LEAST(min(tick_until) FILTER (WHERE clean), min(daily_until) FILTER (WHERE clean)) AS clean_until,
+                json_agg(json_build_array({", ".join(_SUMMARY)})) FILTER (WHERE NOT clean) AS others
+            FROM asked
+        ) AS seen
     """  # noqa: S608
 
 
