@@ -103,6 +103,7 @@ def _measure_and_push(options: argparse.Namespace, paths: Paths, probes: Sequenc
     )
     entry, complaint = store(agent.spool, report)
     flushed = flush(agent.portal, agent.spool, [] if entry.path else [entry])
+    agent.portal.close()
     for message in filter(None, (complaint, flushed.message)):
         log(message)
     if report["report_id"] not in flushed.answers:

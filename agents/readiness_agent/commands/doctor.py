@@ -88,6 +88,8 @@ def _portal_complaints(portal: Portal) -> List[str]:
         got = portal.get("/api/v1/agent/plan", {})
     except Unreachable as error:
         return [str(error)]
+    finally:
+        portal.close()
     if got.status == 200 and got.json() is not None:
         return []
     return [f"the portal answered {got.status} when asked for this node's plan: check the address, or enrol again"]

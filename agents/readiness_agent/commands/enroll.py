@@ -101,10 +101,13 @@ def _ask(config: Config, token: str, paths: Paths) -> Dict[str, Any]:
     }
     if config.cluster:
         body["cluster"] = config.cluster
+    portal = Portal(config, token)
     try:
-        got = Portal(config, token).post("/api/v1/enroll", {}, json_bytes(body))
+        got = portal.post("/api/v1/enroll", {}, json_bytes(body))
     except Unreachable as error:
         raise AgentError(f"{error}; nothing was changed, try again later", AWAY) from None
+    finally:
+        portal.close()
     granted = got.json()
     if got.status != 201 or not granted or not isinstance(granted.get("token"), str):
         raise AgentError(_refusal(got), REFUSED)

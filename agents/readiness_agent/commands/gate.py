@@ -61,6 +61,7 @@ def _decide(agent: Agent, options: argparse.Namespace) -> Decision:
     cache.note_use(options.run, moment)
     if options.caller == PLAIN and not decision.is_fresh:
         complaint = refresh(agent, cache, options.run)
+        agent.portal.close()
         if complaint:
             log(complaint)
         return cache.read(options.run, now())

@@ -89,8 +89,19 @@ def _show(options: argparse.Namespace, capture: Capture) -> int:
 
 
 def _push(options: argparse.Namespace, capture: Capture, config: Config, token: str) -> int:
-    portal, started = Portal(config, token), now()
-    latest = capture.snapshots[-1].moment
+    portal = Portal(config, token)
+    try:
+        last = _push_steps(portal, capture, config)
+    finally:
+        portal.close()
+    if last is not None:
+        print_verdicts(options, last, None, ())
+    return 0
+
+
+def _push_steps(portal: Portal, capture: Capture, config: Config) -> Optional[Dict[str, Any]]:
+    """Send all reports, oldest first; the portal's answer to the last full tick."""
+    started, latest = now(), capture.snapshots[-1].moment
     last: Optional[Dict[str, Any]] = None
     for step in _steps(capture, config):
         report = _report(step, config)
@@ -101,9 +112,7 @@ def _push(options: argparse.Namespace, capture: Capture, config: Config, token: 
             raise AgentError(delivery.message, AWAY if delivery.outcome == KEPT else REFUSED)
         log(f"{step.cadence} report of {config.hostname}, {age:.0f} s old, delivered")
         last = delivery.answer if step.cadence == "tick" else last
-    if last is not None:
-        print_verdicts(options, last, None, ())
-    return 0
+    return last
 
 
 def _steps(capture: Capture, config: Config) -> List[Step]:
