@@ -48,6 +48,17 @@ def client_address(request: HttpRequest | Request) -> str | None:
     return request.META.get("REMOTE_ADDR") or None
 
 
+def token_of(request: Request) -> Token:
+    """The token that a permission class has let in.
+
+    Raises:
+        BadToken: the view has no such class.
+    """
+    if not isinstance(request.auth, Token):
+        raise BadToken
+    return request.auth
+
+
 class BearerToken(BaseAuthentication):
     """Any live token; a view's permission asks for the scope."""
 

@@ -47,7 +47,7 @@ class EnrollView(APIView):
         """Enrol the machine and answer with its token, which is shown this once."""
         sent = decode_json(request.body, EnrolmentV1)
         enrolled = enrol_node(
-            bearer=request.auth,
+            bearer=str(request.auth),
             enrolment=Enrolment(**msgspec.structs.asdict(sent)),
             address=client_address(request),
             now=timezone.now(),

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from checks.api.authentication import BearerToken
+from checks.api.authentication import token_of
 from checks.api.openapi import PLAN, PROBLEMS
 from checks.api.permissions import HasScope
 from checks.api.throttles import AgentThrottle
@@ -29,7 +30,7 @@ class PlanView(APIView):
     )
     def get(self, request: Request) -> HttpResponse:
         """The plan, or 304 when the node holds it already."""
-        tagged = plan_for_agent(token=request.auth, now=timezone.now())
+        tagged = plan_for_agent(token=token_of(request), now=timezone.now())
         held = request.META.get("HTTP_IF_NONE_MATCH", "")
         if tagged.etag in (tag.strip().removeprefix("W/").strip('"') for tag in held.split(",")):
             response: HttpResponse = HttpResponseNotModified()

@@ -62,10 +62,15 @@ def _describe(error: Exception) -> tuple[int, str, str, dict[str, str]] | None:
 
 def _describe_framework_error(error: exceptions.APIException) -> tuple[int, str, str, dict[str, str]]:
     if isinstance(error, exceptions.Throttled):
-        wait = str(max(1, round(error.wait or 1)))
+        wait = str(max(1, round(getattr(error, "wait", None) or 1)))
         return 429, "throttled", f"Too many requests; try again in {wait} s.", {"Retry-After": wait}
     if isinstance(error, exceptions.NotAuthenticated):
-        return 401, "token_required", "Send a token: Authorization: Bearer cs_…", _challenge(401)
+        return (
+            401,
+            "token_required",
+            "No token was sent; add the header Authorization: Bearer, followed by the token.",
+            _challenge(401),
+        )
     status = 422 if isinstance(error, exceptions.ValidationError) else error.status_code
     code = str(error.default_code)
     return status, "invalid" if status == 422 else code, _sentence(error.detail), _challenge(status)

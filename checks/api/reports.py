@@ -33,7 +33,7 @@ class ReportView(APIView):
         """Store the report, judge it, answer with the verdicts."""
         report = decode_report(read_body(request), encoding=request.META.get("HTTP_CONTENT_ENCODING", ""))
         receipt = record_report(
-            bearer=request.auth,
+            bearer=str(request.auth),
             report=report,
             age_s=decode_age(request.META.get("HTTP_REPORT_AGE")),
             address=client_address(request),

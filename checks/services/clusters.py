@@ -53,7 +53,7 @@ def create_cluster(
     except IntegrityError as error:
         raise SlugTaken(f"There is already a cluster {slug!r}; choose another short name.") from error
     if by is not None:
-        Membership.objects.create(user=by, cluster=cluster, role=Role.ADMIN)
+        Membership.objects.create(user_id=by.pk, cluster=cluster, role=Role.ADMIN)
     write_entry(what="cluster_created", target=slug, who=by, cluster=cluster, now=now)
     return cluster
 

@@ -221,5 +221,5 @@ def _settled_of(row: StateRow, stamp: datetime | None) -> Settled:
 
 
 def _kept_facts(facts: Iterable[Fact], subject: str) -> list[list[object]] | None:
-    kept = [[fact.name, fact.value, fact.unit] for fact in facts if fact.subject in ("", subject)]
+    kept: list[list[object]] = [[fact.name, fact.value, fact.unit] for fact in facts if fact.subject in ("", subject)]
     return kept if kept and len(msgspec.json.encode(kept)) <= _KEPT_FACTS_BYTES else None

@@ -189,8 +189,8 @@ def write_judged(
     _execute(
         _WRITE_JUDGED,
         {
-            "node": node_id, "cluster": cluster_id, "report_id": None, "now": now, "states": _rows_as_json(judged.states),
-            "gone": as_json([Gone(*key) for key in judged.gone]), "flips": as_json(judged.flips),
+            "node": node_id, "cluster": cluster_id, "report_id": None, "now": now,
+            "states": _rows_as_json(judged.states), "gone": as_json([Gone(*key) for key in judged.gone]), "flips": as_json(judged.flips),
             "readiness": as_json(readiness), "outbox": as_json(outbox),
         },
     )  # fmt: skip
@@ -239,4 +239,4 @@ def _execute(statement: _Statement, parameters: Mapping[str, Any]) -> Any:
         raw.prepare_threshold = _ONLY_WHEN_ASKED
     values = [parameters[name] for name in statement.names]
     with connection.wrap_database_errors, psycopg.RawCursor(raw) as cursor:
-        return cursor.execute(statement.text, values, prepare=True).fetchone()  # type: ignore[arg-type]
+        return cursor.execute(statement.text, values, prepare=True).fetchone()

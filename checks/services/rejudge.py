@@ -32,8 +32,8 @@ def rejudge_outdated(*, now: datetime) -> int:
 def rejudge_node(*, node_id: UUID, now: datetime, cause: str = "rejudge") -> bool:
     """Judge one node again under its lock; False when it is gone.
 
-    Repeats step two only: memory, times of measurement and counts stay, verdicts settle at once. What the new rules need
-    and step one did not keep is *unknown: not measured under this version*.
+    Repeats step two only: memory, times of measurement and counts stay, verdicts settle at once. What the new rules
+    need and step one did not keep is *unknown: not measured under this version*.
     """
     node = lock_node(node_id)
     if node is None:

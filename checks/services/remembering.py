@@ -1,6 +1,6 @@
 """When a memory has to be written, and how young an unwritten one is.
 
-A memory that only grew older is not written: the stamp of its cadence says when the last sample was, as it does for rows.
+A memory that only grew older is not written: the stamp of its cadence says when the last sample was, as for rows.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """What a report says that was known already: recognised by comparing, without measuring or judging.
 
-Most of a healthy node's report repeats the last one word for word, and the same facts under the same rules make the same
-verdict. Where time or a counter plays a part, nothing is taken for granted.
+Most of a healthy node's report repeats the last one word for word, and the same facts under the same rules make the
+same verdict. Where time or a counter plays a part, nothing is taken for granted.
 """
 
 from collections.abc import Mapping, Sequence

@@ -53,8 +53,8 @@ _NOTHING: Final[Mapping[str, Sequence[FactV1]]] = {}
 def content_of(report: ReportV1, ruleset: Ruleset, clock: ReportClock, subjects: Mapping[str, str]) -> Content:
     """Sort the report's facts and problems by item.
 
-    What the rules do not judge on a node (an unknown item, one that does not apply, a subject that cannot be) is kept in
-    the stored report and named in ``observed``: an observation, not an error.
+    What the rules do not judge on a node (an unknown item, one that does not apply, a subject that cannot be) is kept
+    in the stored report and named in ``observed``: an observation, not an error.
     """
     observed = dict.fromkeys(key for key in report.covered if key not in ruleset.items)
     sent = {

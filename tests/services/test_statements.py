@@ -2,10 +2,9 @@
 
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-import psycopg
 import pytest
 from django.db import connection, connections
 

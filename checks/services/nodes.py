@@ -1,0 +1,67 @@
+"""What a person decides about a node: believe it again, take it out, take a part of it out."""
+
+from datetime import datetime
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from checks.domain.errors import CountersignError
+from checks.models import Node, Token, TokenKind
+from checks.services.hardware import is_part
+from checks.services.ledger import write_entry
+from checks.services.rejudge import rejudge_node
+
+
+@transaction.atomic
+def confirm_node(*, node: Node, by: AbstractBaseUser, reason: str, now: datetime) -> Node:
+    """End a node's trouble: its present serials are the right ones, and it is one machine.
+
+    Raises:
+        CountersignError: there is nothing to confirm.
+    """
+    node = _locked(node)
+    if not node.trouble:
+        raise CountersignError(f"Nothing about {node.hostname} waits for a confirmation.", code="nothing_to_confirm")
+    change = {"trouble": node.trouble, "serials": node.unconfirmed_serials}
+    node.serials = {**node.serials, **node.unconfirmed_serials}
+    node.unconfirmed_serials, node.trouble, node.past_boots = {}, "", []
+    node.save(update_fields=["serials", "unconfirmed_serials", "trouble", "past_boots"])
+    _write("node_confirmed", node, by, reason, now, change)
+    return node
+
+
+@transaction.atomic
+def retire_node(*, node: Node, by: AbstractBaseUser, reason: str, now: datetime) -> Node:
+    """Take a node out: it is asked no more, its token ends, its history stays."""
+    node = _locked(node)
+    node.retired_at = node.retired_at or now
+    node.save(update_fields=["retired_at"])
+    Token.objects.filter(node=node, kind=TokenKind.AGENT, revoked_at=None).update(revoked_at=now)
+    _write("node_retired", node, by, reason, now, {})
+    return node
+
+
+@transaction.atomic
+def retire_subject(*, node: Node, subject: str, by: AbstractBaseUser, reason: str, now: datetime) -> Node:
+    """Take one GPU or NIC of a node out: it has no rows any more, whatever the profile expects.
+
+    Raises:
+        CountersignError: *subject* is no numbered part.
+    """
+    if not is_part(subject):
+        raise CountersignError(f"{subject!r} is no part of a node; name one such as gpu3.", code="not_a_part")
+    node = _locked(node)
+    node.retired_subjects = {**node.retired_subjects, subject: reason}
+    node.save(update_fields=["retired_subjects"])
+    _write("subject_retired", node, by, reason, now, {"subject": subject})
+    rejudge_node(node_id=node.pk, now=now, cause="person")
+    return node
+
+
+def _locked(node: Node) -> Node:
+    return Node.objects.select_related("cluster").select_for_update(of=("self",), no_key=True).get(pk=node.pk)
+
+
+def _write(what: str, node: Node, by: AbstractBaseUser, reason: str, now: datetime, data: dict[str, object]) -> None:
+    target = f"{node.cluster.slug}/{node.hostname}"
+    write_entry(what=what, target=target, who=by, cluster=node.cluster, reason=reason, now=now, data=data)
