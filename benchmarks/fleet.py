@@ -44,7 +44,8 @@ PASSING: dict[str, dict[str, tuple[object, str]]] = {
     "mem-oom": {"global_oom_kills_24h": (0, "count"), "memory_total": (2063740, "MiB")},
     "hung-io": {"stuck_tasks": (0, "count"), "slow_mounts": (0, "count")},
     "checkpoint-mount": {
-        "mounted": (True, "bool"), "writable": (True, "bool"), "device": ("/dev/md0", "text"), "fstype": ("xfs", "text"),
+        "mounted": (True, "bool"), "writable": (True, "bool"), "device": ("/dev/md0", "text"),
+        "fstype": ("xfs", "text"),
     },
     "checkpoint-atime": {"atime": ("noatime", "text"), "fstype": ("xfs", "text")},
 }  # fmt: skip
@@ -62,7 +63,11 @@ def passing_reports(
         raise ValueError(f"No passing facts are known for {', '.join(sorted(missing))}.")
     for number in range(count):
         boottime = 86_400.0 + number * 0.5
-        facts = [fact for item in items for fact in _facts(rules, item, boottime, fails=item == slipping and number % 25 == 24)]
+        facts = [
+            fact
+            for item in items
+            for fact in _facts(rules, item, boottime, fails=item == slipping and number % 25 == 24)
+        ]
         yield _report(hostname, boot_id, boottime, items, facts)
 
 

@@ -110,7 +110,10 @@ class Fleet:
         for number in range(NODES):
             boot_id = str(uuid.uuid4())
             asked = Enrolment(f"gpu{number:03}", {}, boot_id, "bench", "live")
-            nodes[asked.hostname] = (enrol_node(bearer=enrolling, enrolment=asked, address=None, now=now).token, boot_id)
+            nodes[asked.hostname] = (
+                enrol_node(bearer=enrolling, enrolment=asked, address=None, now=now).token,
+                boot_id,
+            )
         return cls(ruleset_for(cluster), nodes)
 
     def next(self, count: int) -> Iterator[tuple[str, dict[str, object]]]:
@@ -203,9 +206,10 @@ def _print(profile: str, fleet: Fleet, rounds: Sequence[Round]) -> None:
         return statistics.median(getattr(one, name) for one in rounds)
 
     print(
-        f"  {profile}: {fleet.results} results a report · {middle('per_second'):.0f} reports/s (p99 {middle('p99_ms'):.0f} ms, "
-        f"errors {sum(one.errors for one in rounds)}) · CPU {middle('http_ms'):.2f} ms a report, bare SQL "
-        f"{middle('bare_ms'):.2f} ms, ratio {middle('ratio'):.2f} (target <= 2.0)"
+        f"  {profile}: {fleet.results} results a report · {middle('per_second'):.0f} reports/s "
+        f"(p99 {middle('p99_ms'):.0f} ms, errors {sum(one.errors for one in rounds)}) · "
+        f"CPU {middle('http_ms'):.2f} ms a report, bare SQL {middle('bare_ms'):.2f} ms, "
+        f"ratio {middle('ratio'):.2f} (target <= 2.0)"
     )
 
 

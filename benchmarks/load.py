@@ -31,7 +31,9 @@ class Result:
         return self.requests / self.seconds
 
 
-def load(url: str, *, connections: int, seconds: int, script: Path | None = None, headers: tuple[str, ...] = ()) -> Result:
+def load(
+    url: str, *, connections: int, seconds: int, script: Path | None = None, headers: tuple[str, ...] = ()
+) -> Result:
     """Ask *url* with *connections* at once for *seconds*.
 
     Raises:
@@ -39,7 +41,9 @@ def load(url: str, *, connections: int, seconds: int, script: Path | None = None
         ValueError: the address is not a loopback address, or the time is not bounded to 30 s.
     """
     if urlsplit(url).hostname not in LOOPBACK or not 0 < seconds <= LONGEST_SECONDS:
-        raise ValueError(f"Load goes to a loopback address for at most {LONGEST_SECONDS} s, not to {url} for {seconds} s.")
+        raise ValueError(
+            f"Load goes to a loopback address for at most {LONGEST_SECONDS} s, not to {url} for {seconds} s."
+        )
     if shutil.which("wrk") is None:
         raise NoLoadTool("wrk is not installed: apt-get install wrk")
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "--timeout", "20s"]

@@ -64,7 +64,7 @@ class Command(BaseCommand):
             cluster = change_settings(cluster=cluster, changes=settings, by=None, reason=reason, now=timezone.now())
         self._show(cluster)
 
-    def _list(self, options: dict[str, Any]) -> None:  # noqa: ARG002
+    def _list(self, options: dict[str, Any]) -> None:
         for cluster in Cluster.objects.filter(closed_at=None):
             self._show(cluster)
 

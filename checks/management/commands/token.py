@@ -26,7 +26,9 @@ class Command(BaseCommand):
         issue.add_argument("kind", choices=[kind.value for kind in ISSUED_HERE])
         issue.add_argument("--cluster", action="append", required=True, help="repeat for a gate token of several")
         issue.add_argument("--name", default="", help="what it is for")
-        issue.add_argument("--hours", type=float, help="hours until it ends; an enrolment token ends after 24 by itself")
+        issue.add_argument(
+            "--hours", type=float, help="hours until it ends; an enrolment token ends after 24 by itself"
+        )
         issue.add_argument("--uses", type=int, help="how many machines it may enrol")
         issue.add_argument("--hosts", default="", help="enrols only hostnames like this, such as 'gpu-*'")
         issue.add_argument("--network", action="append", default=[], help="only from this network, such as 10.0.0.0/8")
@@ -68,7 +70,7 @@ class Command(BaseCommand):
         revoke_token(token=token, by=None, reason=options["reason"], now=timezone.now())
         self.stdout.write(f"{token} is revoked.")
 
-    def _list(self, options: dict[str, Any]) -> None:  # noqa: ARG002
+    def _list(self, options: dict[str, Any]) -> None:
         for token in Token.objects.filter(revoked_at=None).order_by("kind", "created_at"):
             ends = f"ends {token.expires_at:%Y-%m-%d %H:%M} UTC" if token.expires_at else "no end"
             self.stdout.write(f"{token}  {token.name}  {ends}")
