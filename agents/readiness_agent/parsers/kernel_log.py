@@ -21,6 +21,7 @@ _WALL_CLOCK = re.compile(
     r"(?:[a-z]+ *:[a-z]+ *: *)?([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})[,.]([0-9]{6})"
     r"([+-][0-9]{2}:[0-9]{2}) ?"
 )
+_CALENDAR = re.compile(r"\[([A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4})\] ?")
 _CONSTRAINT = re.compile(r"oom-kill:constraint=(\w+)(?:.*,pid=([0-9]{1,10}))?")
 _KILLED = re.compile(r"(Memory cgroup out of memory|Out of memory): Kill(?:ed)? process ([0-9]{1,10})")
 _REAPED = re.compile(r"oom_reaper: reaped process ([0-9]{1,10})")
@@ -62,6 +63,9 @@ def _record(line: str) -> Optional[LogRecord]:
     kmsg = _KMSG.match(line)
     if kmsg:
         return LogRecord(int(kmsg.group(1)) / 1e6, None, line[kmsg.end() :])
+    calendar_time = _CALENDAR.match(line)
+    if calendar_time:
+        return LogRecord(None, _without_zone(calendar_time.group(1)), line[calendar_time.end() :])
     wall_clock = _WALL_CLOCK.match(line)
     unix = _unix(*wall_clock.groups()) if wall_clock else None
     return LogRecord(None, unix, line[wall_clock.end() :]) if wall_clock and unix is not None else None
@@ -72,6 +76,17 @@ def _unix(moment: str, microseconds: str, zone: str) -> Optional[float]:
 
     try:
         return datetime.fromisoformat(f"{moment}.{microseconds}{zone}").timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _without_zone(moment: str) -> Optional[float]:
+    """The time that ``dmesg -T`` prints, read as UTC: it names no zone, so only differences mean something."""
+    import calendar
+    import time
+
+    try:
+        return float(calendar.timegm(time.strptime(moment, "%a %b %d %H:%M:%S %Y")))
     except (ValueError, OverflowError):
         return None
 

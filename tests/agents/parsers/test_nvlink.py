@@ -39,7 +39,7 @@ def test_text_that_follows_in_the_same_file_belongs_to_no_gpu() -> None:
 def test_inactive_links_count_as_links_that_are_not_up() -> None:
     gpu = only(shared("cases/nvlink/v100_gpu3_links_inactive.txt"))
 
-    assert (gpu.index, len(gpu.links), gpu.links_up, gpu.slowest, gpu.complete) == (3, 6, 4, 25.781, True)
+    assert (gpu.place, len(gpu.links), gpu.links_up, gpu.slowest, gpu.complete) == (3, 6, 4, 25.781, True)
     assert [link.number for link in gpu.links if link.speed is None] == [3, 5]
 
 

@@ -44,7 +44,9 @@ def gpus(text: str) -> list[LspciDevice]:
 def test_eight_h100_run_at_full_speed_and_width_among_16_downgraded_links(name: str) -> None:
     text = shared(f"cases/lspci/{name}")
 
-    assert [(one.width, one.width_max, one.generation, one.generation_max) for one in gpus(text)] == [(16, 16, 5, 5)] * 8
+    links = [(one.width, one.width_max, one.generation, one.generation_max) for one in gpus(text)]
+
+    assert links == [(16, 16, 5, 5)] * 8
     assert sum(1 for device in parse_lspci(text) if device.downgraded) == 16
     assert not any(device.downgraded for device in gpus(text))
 

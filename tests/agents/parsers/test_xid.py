@@ -6,6 +6,8 @@ from readiness_agent.parsers.kernel_log import parse_kernel_log
 from readiness_agent.parsers.xid import OFF_THE_BUS, GpuEvents, gpu_events
 from tests.agents.parsers.inputs import shared
 
+ACTION = "NVRM: Xid (PCI:0009:01:00): 154, GPU recovery action changed from"
+
 
 def events(text: str) -> dict[str, GpuEvents]:
     return gpu_events(parse_kernel_log(text))
@@ -89,7 +91,9 @@ def test_a_45_that_names_an_earlier_number_belongs_to_that_one() -> None:
 
 
 def test_nonfatal_link_events_are_told_apart_from_fatal_ones() -> None:
-    (one,) = events("[ 3.0] NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Nonfatal   XC0 i0 Link 01 (0x1)\n").values()
+    text = "[ 3.0] NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT  Nonfatal   XC0 i0 Link 01 (0x1)\n"
+
+    (one,) = events(text).values()
 
     assert (one.numbers, one.fatal) == ((149,), 0)
 
@@ -97,8 +101,8 @@ def test_nonfatal_link_events_are_told_apart_from_fatal_ones() -> None:
 def test_after_a_reset_that_the_driver_announces_earlier_events_no_longer_count() -> None:
     (one,) = events(
         "[ 3.0] NVRM: Xid (PCI:0009:01:00): 48, pid=5, name=python, DBE\n"
-        "[ 3.1] NVRM: Xid (PCI:0009:01:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)\n"
-        "[ 90.0] NVRM: Xid (PCI:0009:01:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)\n"
+        f"[ 3.1] {ACTION} 0x0 (None) to 0x1 (GPU Reset Required)\n"
+        f"[ 90.0] {ACTION} 0x1 (GPU Reset Required) to 0x0 (None)\n"
     ).values()
 
     assert (one.numbers, one.fatal, one.recovery_action) == ((), 0, "None")
