@@ -8,14 +8,12 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from checks.models import CatalogVersion, Cluster, Node, Role, TokenKind
 from checks.selectors.rules import ruleset_for
-from checks.services.catalog import load_catalogue
 from checks.services.clusters import create_cluster
 from checks.services.enrolment import Enrolment, enrol_node
 from checks.services.people import grant_role
@@ -23,8 +21,8 @@ from checks.services.report_v1 import ReportV1
 from checks.services.reports import record_report
 from checks.services.tokens import issue_token
 from portal.accounts.models import User
+from tests.lab import our_catalogue
 
-CATALOG = Path(__file__).resolve().parents[1] / "checks" / "catalog"
 PASSWORD = "correct horse battery staple"
 BOOTED_BEFORE_S = 86_400.0
 
@@ -135,8 +133,9 @@ class Fleet:
 
 def make_fleet(slug: str = "helios", *, at: datetime, profile: str = "8xh200", accept_replay: bool = False) -> Fleet:
     """A cluster under the shipped catalogue, with a token to enrol nodes."""
-    if not CatalogVersion.objects.filter(in_force=True).exists():
-        load_catalogue(path=CATALOG, by=None, now=at)
+    catalogue = our_catalogue()
+    stored = {"version": catalogue.version, "document": catalogue.as_json(), "loaded_at": at, "in_force": True}
+    CatalogVersion.objects.get_or_create(digest=catalogue.digest, defaults=stored)
     cluster = create_cluster(
         slug=slug,
         name=slug.title(),
@@ -155,7 +154,7 @@ def healthy_nodes(fleet: Fleet, hostnames: Iterable[str], *, at: datetime, switc
     for hostname in hostnames:
         fleet.enrol(hostname, at=at - timedelta(hours=1), switch=switch)
         fleet.report(hostname, at=at - timedelta(minutes=11), cadence="daily")
-        for minutes in (10, 5, 0):
+        for minutes in (6, 0):
             fleet.report(hostname, at=at - timedelta(minutes=minutes))
 
 

@@ -34,7 +34,7 @@ _ASKED = """
         COALESCE(r.start_bad, 0) AS start_bad, COALESCE(r.health_pass_physical, 0) AS health_pass_physical,
         COALESCE(r.health_pass_system, 0) AS health_pass_system
     FROM checks_node n
-    LEFT JOIN checks_nodereadiness r ON r.node_id = n.id
+    LEFT JOIN checks_nodereadiness r ON r.node_id = n.id AND r.cluster_id = %(cluster)s
     WHERE n.cluster_id = %(cluster)s AND n.retired_at IS NULL
 """
 # Each of these nodes brings a row at least, so no more of them are needed.

@@ -1,9 +1,10 @@
 """What the page of one cluster shows: the matrix of items and nodes, and the nodes with something to say."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 from uuid import UUID
 
 from django.db import connection
@@ -13,6 +14,16 @@ from django.db.models.functions import Coalesce, NullIf
 from checks.domain.verdicts import ROLL_UP_ORDER, Reason, Verdict
 from checks.models import Cluster, Node, ScopeState
 from checks.selectors.pages_verdicts import live_nodes, node_states
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+    class _Placed(TypedDict):
+        place: str
+
+    PlacedNode: TypeAlias = WithAnnotations[Node, _Placed]
+else:
+    PlacedNode = Node
 
 # Beyond this a matrix of single nodes is neither readable nor small: it is counted by switch instead.
 MAX_COLUMNS = 256
@@ -58,7 +69,7 @@ def place_matrix(cluster: Cluster, *, now: datetime) -> tuple[MatrixRow, ...]:
     return tuple(_rows(_counted(_at(cluster, ""), "place", now=now)))
 
 
-def fold_by_place(rows: tuple[MatrixRow, ...], nodes: tuple[ClusterNode, ...]) -> tuple[MatrixRow, ...]:
+def fold_by_place(rows: Iterable[MatrixRow], nodes: Iterable[ClusterNode]) -> tuple[MatrixRow, ...]:
     """A matrix of single nodes, counted by their places."""
     places = {node.hostname: node.place for node in nodes}
     return tuple(
@@ -80,7 +91,7 @@ def _folded(held: Mapping[str, int], places: Mapping[str, str]) -> dict[str, int
     return dict(Counter(places[hostname] for hostname in held if hostname in places))
 
 
-def _at(cluster: Cluster, place: str) -> QuerySet[Node]:
+def _at(cluster: Cluster, place: str) -> "QuerySet[PlacedNode]":
     """The nodes with ``place``: their switch, else their rack, else names alike but for the last two digits."""
     numbered = Value(r"(\d{1,2})?(\..*)?$")
     alike = Func(F("hostname"), numbered, Value("*"), function="regexp_replace", output_field=CharField())
@@ -88,11 +99,9 @@ def _at(cluster: Cluster, place: str) -> QuerySet[Node]:
     return nodes.filter(place=place) if place else nodes
 
 
-def _counted(nodes: QuerySet[Node], column: str, *, now: datetime) -> list[tuple[str, int, str, int]]:
+def _counted(nodes: "QuerySet[PlacedNode]", column: str, *, now: datetime) -> list[tuple[str, int, str, int]]:
     """(item, rank, column, nodes): a node counts once an item, with its worst subject."""
-    worst = (
-        node_states(nodes.values("id"), now=now).values("item", "node_id").annotate(worst=Min(_quiet_rank())).order_by()
-    )
+    worst = node_states(nodes, now=now).values("item", "node_id").annotate(worst=Min(_quiet_rank())).order_by()
     rows, row_values = worst.query.sql_with_params()
     keys, key_values = nodes.order_by().values("id", column).query.sql_with_params()
     statement = f"""
@@ -102,7 +111,7 @@ def _counted(nodes: QuerySet[Node], column: str, *, now: datetime) -> list[tuple
     """  # noqa: S608  (column is one of two names above; the inner statements carry their values)
     with connection.cursor() as cursor:
         cursor.execute(statement, (*row_values, *key_values))
-        return cursor.fetchall()
+        return list(cursor.fetchall())
 
 
 def _quiet_rank() -> Case:

@@ -10,7 +10,7 @@ from django.db.models.functions import Cast
 
 from checks.domain.verdicts import ROLL_UP_ORDER, Verdict
 from checks.models import Cluster, NodeItemState
-from checks.selectors.pages_verdicts import live_nodes, node_states
+from checks.selectors.pages_verdicts import ShownState, live_nodes, node_states
 
 
 class _Median(Aggregate):
@@ -48,7 +48,7 @@ class Spread:
     values: int
 
 
-def item_rows(cluster: Cluster, item: str, *, now: datetime) -> QuerySet[NodeItemState]:
+def item_rows(cluster: Cluster, item: str, *, now: datetime) -> QuerySet[ShownState]:
     """One item's rows over the cluster's nodes, worst first; sliced by the caller."""
     rows = node_states(live_nodes(cluster), now=now).filter(item=item)
     return rows.select_related("node").order_by("rank", "node__hostname", "subject")

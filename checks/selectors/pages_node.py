@@ -4,22 +4,22 @@ from datetime import datetime
 
 from django.db.models import F
 
-from checks.models import Evidence, Node, NodeItemState
-from checks.selectors.pages_verdicts import node_states
+from checks.models import Evidence, Node
+from checks.selectors.pages_verdicts import ShownState, node_states
 
 
-def rows_of_node(node: Node, *, now: datetime) -> tuple[NodeItemState, ...]:
+def rows_of_node(node: Node, *, now: datetime) -> tuple[ShownState, ...]:
     """Every row of *node*, worst first; what blocks before what only warns, shadow items last."""
     rows = node_states(Node.objects.filter(pk=node.pk), now=now)
     return tuple(rows.order_by("shadow", F("blocks").desc(), "rank", "layer", "item", "subject"))
 
 
-def rows_of_item(node: Node, item: str, *, now: datetime) -> tuple[NodeItemState, ...]:
+def rows_of_item(node: Node, item: str, *, now: datetime) -> tuple[ShownState, ...]:
     """One item's rows on *node*, one a subject, worst first."""
     rows = node_states(Node.objects.filter(pk=node.pk), now=now).filter(item=item)
     return tuple(rows.order_by("rank", "subject"))
 
 
-def evidence_of(row: NodeItemState) -> Evidence | None:
+def evidence_of(row: ShownState) -> Evidence | None:
     """The raw text behind a row, where the agent sent some."""
     return Evidence.objects.filter(digest=row.evidence).first() if row.evidence else None

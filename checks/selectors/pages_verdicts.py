@@ -1,6 +1,7 @@
 """The verdict a page shows for a stored row: *stale* is the clock's, made here in SQL and never stored."""
 
 from datetime import datetime
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 from django.db.models import Case, CharField, DateTimeField, F, IntegerField, Q, QuerySet, Value, When
 from django.db.models.functions import Greatest
@@ -8,11 +9,25 @@ from django.db.models.functions import Greatest
 from checks.domain.verdicts import ROLL_UP_ORDER, Verdict
 from checks.models import Cluster, Node, NodeItemState
 
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+    class _Shown(TypedDict):
+        shown: str
+        rank: int
+        measured_at: datetime | None
+        good_until: datetime | None
+
+    ShownState: TypeAlias = WithAnnotations[NodeItemState, _Shown]
+else:
+    # A row as it is shown now: with ``shown``, ``rank``, ``measured_at`` and ``good_until``.
+    ShownState = NodeItemState
+
 # As the gate has it: whatever was measured too long ago is stale, a failure too. Only *na* does not age.
 AGING = (Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.UNKNOWN)
 
 
-def node_states(nodes: QuerySet[Node], *, now: datetime) -> QuerySet[NodeItemState]:
+def node_states(nodes: QuerySet[Node], *, now: datetime) -> "QuerySet[ShownState]":
     """All rows of *nodes*, with ``shown`` (the verdict now), ``rank`` (0 is worst), ``measured_at`` and ``good_until``.
 
     The age of a row is the newer of its own and its cadence's stamp: only changed rows are written again.

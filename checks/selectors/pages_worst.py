@@ -9,8 +9,8 @@ from uuid import UUID
 from django.db.models import Count, F, QuerySet
 
 from checks.domain.verdicts import ROLL_UP_ORDER, Reason, Verdict
-from checks.models import Node, NodeItemState
-from checks.selectors.pages_verdicts import node_states
+from checks.models import Node
+from checks.selectors.pages_verdicts import ShownState, node_states
 
 # What has something to say; a pass and an item that does not apply have not.
 SPEAKING = tuple(verdict for verdict in ROLL_UP_ORDER if verdict not in (Verdict.PASS, Verdict.NA))
@@ -22,7 +22,7 @@ class NodeLine:
 
     node: Node
     counts: Mapping[Verdict, int]
-    row: NodeItemState
+    row: ShownState
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,13 @@ def _counts(nodes: QuerySet[Node], *, now: datetime) -> dict[UUID, dict[Verdict,
     return found
 
 
-def _worst_rows(node_ids: list[UUID], *, now: datetime) -> dict[UUID, NodeItemState]:
+def _worst_rows(node_ids: list[UUID], *, now: datetime) -> dict[UUID, ShownState]:
     rows = _speaking(Node.objects.filter(id__in=node_ids), now=now)
     first = rows.order_by("node_id", F("blocks").desc(), "rank", "since", "item", "subject").distinct("node_id")
     return {row.node_id: row for row in first}
 
 
-def _speaking(nodes: QuerySet[Node], *, now: datetime) -> QuerySet[NodeItemState]:
+def _speaking(nodes: QuerySet[Node], *, now: datetime) -> QuerySet[ShownState]:
     """Rows that say something: not what was never measured and stops no health answer; each node has some of those."""
     rows = node_states(nodes, now=now).filter(shadow=False, shown__in=SPEAKING)
     return rows.exclude(reason=Reason.NEVER_MEASURED.value, blocks__lt=2)

@@ -65,8 +65,8 @@ def cluster_sentence(answer: Answer, counted: Counted) -> str:
         "of %(n)d node nothing certain is known", "of %(n)d nodes nothing certain is known", counted.unknown
     ) % {"n": counted.unknown}
     ready = _("%(ready)d of %(asked)d nodes are ready") % {"ready": counted.ready, "asked": answer.asked}
-    said = [text for text, number in ((fails, counted.not_ready), (dark, counted.unknown)) if number]
-    return joined([closed(_(", and ").join(said)), closed(ready)])
+    parts = [text for text, number in ((fails, counted.not_ready), (dark, counted.unknown)) if number]
+    return joined([closed(_(", and ").join(parts)), closed(ready)])
 
 
 def node_sentence(answer: Answer, worst: Line | None) -> str:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django.utils.translation import gettext as _
 
 from checks.domain.items import COMPARISONS, Criterion, Item, NeedsLoad, Operator
+from checks.domain.memory import Value
 from checks.domain.operators import outcome
 from checks.domain.outcomes import Sample
 from checks.domain.profiles import Profile
@@ -112,7 +113,7 @@ class Rules:
     def _missed(self, criterion: Criterion, value: Mapping[str, Any]) -> str:
         if not value or _is_no_sample(criterion, value):
             return ""
-        found = outcome(criterion, Sample(self.item, value))
+        found = outcome(criterion, Sample(self.item, cast("Value", value)))
         if found.verdict is Verdict.PASS:
             return ""
         return "warn" if criterion in self.item.warn_criteria and found.verdict is Verdict.FAIL else found.verdict.value

@@ -49,7 +49,7 @@ def _of_flip(cluster: Cluster, node: Node, held: Sequence[Flip]) -> Event:
     change = _("settled as %(verdict)s") % {"verdict": words.VERDICTS[after]} if settled else _arrow(before, after)
     parts = [change, reason_said(flip.reason, "") if after in ("fail", "unknown") else ""]
     if flip.cause != "report":
-        parts.append(words.CAUSES[flip.cause])
+        parts.append(str(words.CAUSES[flip.cause]))
     return Event(
         flip.at,
         after,

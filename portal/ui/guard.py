@@ -5,13 +5,14 @@ from functools import wraps
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from checks.domain.errors import CountersignError
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 
 def person_page(*methods: str) -> Callable[[View], View]:
@@ -26,7 +27,7 @@ def person_page(*methods: str) -> Callable[[View], View]:
 
 def _explaining(view: View) -> View:
     @wraps(view)
-    def explained(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def explained(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
         except CountersignError as error:

@@ -9,7 +9,8 @@ from django.utils.translation import gettext as _
 
 from checks.domain.loading import PROOF_S
 from checks.domain.verdicts import Scope
-from checks.models import Cluster, NodeItemState
+from checks.models import Cluster
+from checks.selectors.pages_verdicts import ShownState
 from portal.ui import words
 from portal.ui.criteria import Rules
 from portal.ui.events import item_href, reason_said
@@ -40,7 +41,7 @@ class Line:
 
 
 def lines_of(
-    rows: Sequence[NodeItemState], *, cluster: Cluster, hostname: str, rules: Mapping[str, Rules], language: str
+    rows: Sequence[ShownState], *, cluster: Cluster, hostname: str, rules: Mapping[str, Rules], language: str
 ) -> list[Line]:
     """*rows* in their order, neighbours of one item that say the same put together."""
     groups = [list(group) for _key, group in groupby(sorted_alike(rows), key=alike)]
@@ -51,7 +52,7 @@ def lines_of(
     ]
 
 
-def sorted_alike(rows: Sequence[NodeItemState]) -> list[NodeItemState]:
+def sorted_alike(rows: Sequence[ShownState]) -> list[ShownState]:
     """Keep the order of first appearance, but bring rows that say the same together."""
     first: dict[tuple[object, ...], int] = {}
     for place, row in enumerate(rows):
@@ -59,14 +60,14 @@ def sorted_alike(rows: Sequence[NodeItemState]) -> list[NodeItemState]:
     return sorted(rows, key=lambda row: first[alike(row)])
 
 
-def alike(row: NodeItemState) -> tuple[object, ...]:
+def alike(row: ShownState) -> tuple[object, ...]:
     """What rows must share to stand on one line: values may differ among those that are good."""
     good = row.shown in ("pass", "na", "stale")
     return row.item, row.shown, row.reason, "" if good else row.detail
 
 
 def line_of(
-    rows: Sequence[NodeItemState],
+    rows: Sequence[ShownState],
     *,
     cluster: Cluster,
     hostname: str,
@@ -97,7 +98,7 @@ def line_of(
     )
 
 
-def why(row: NodeItemState) -> str:
+def why(row: ShownState) -> str:
     """Why the row is no pass, in one phrase; empty where value against threshold says it all."""
     if row.reason == "not_loaded":
         return load_said(row) or str(words.REASONS["not_loaded"])
@@ -110,18 +111,18 @@ def why(row: NodeItemState) -> str:
     return reason_said(row.reason, row.detail)
 
 
-def unmeasured(row: NodeItemState) -> bool:
+def unmeasured(row: ShownState) -> bool:
     """Whether nothing was ever measured here and that stops no health answer: unknown, but no news."""
     return row.reason == "never_measured" and row.blocks < 2
 
 
-def load_said(row: NodeItemState) -> str:
+def load_said(row: ShownState) -> str:
     """How much of the proof under load there is; empty where none is asked for."""
     load = load_of(row)
     return _("loaded %(seconds)d s of %(needed)d") % {"seconds": load[0], "needed": load[1]} if load else ""
 
 
-def load_of(row: NodeItemState) -> tuple[int, int] | None:
+def load_of(row: ShownState) -> tuple[int, int] | None:
     """Loaded seconds so far and those that make a proof; None where load plays no part or the proof is there."""
     load, needed = row.value.get("load"), int(PROOF_S.get(Scope(row.scope), 0))
     if not load or not needed or load.get("evidence", {}).get("proved"):
@@ -129,7 +130,7 @@ def load_of(row: NodeItemState) -> tuple[int, int] | None:
     return min(int(load["seconds"]), needed), needed
 
 
-def counts_of(rows: Iterable[NodeItemState]) -> tuple[Count, ...]:
+def counts_of(rows: Iterable[ShownState]) -> tuple[Count, ...]:
     """How many rows show which verdict, worst first; shadow items are not counted."""
     found: dict[str, int] = {}
     for row in rows:

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
 
-from checks.models import NodeItemState, RecheckRequest
+from checks.models import RecheckRequest
+from checks.selectors.pages_verdicts import ShownState
 from portal.ui import words
 
 # A finished one is still shown for as long as somebody may be looking for its result.
@@ -37,7 +38,7 @@ class Progress:
     open: bool
 
 
-def progress_of(asked: Sequence[RecheckRequest], rows: Sequence[NodeItemState], *, now: datetime) -> Progress | None:
+def progress_of(asked: Sequence[RecheckRequest], rows: Sequence[ShownState], *, now: datetime) -> Progress | None:
     """The newest re-check while it is open, and ten minutes after it ended; *rows* say what it found."""
     newest = next(iter(asked), None)
     if newest is None:
@@ -55,7 +56,7 @@ def progress_of(asked: Sequence[RecheckRequest], rows: Sequence[NodeItemState], 
     return Progress(step, _says(newest, rows, expired=expired), stages, ended is None)
 
 
-def _says(recheck: RecheckRequest, rows: Sequence[NodeItemState], *, expired: bool) -> str:
+def _says(recheck: RecheckRequest, rows: Sequence[ShownState], *, expired: bool) -> str:
     if expired:
         return _("given up: the agent did not call within the hour; look at its cron line or timer")
     if recheck.done_at is None and recheck.picked_up_at is None:

@@ -10,6 +10,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from checks.domain.readiness import Answer
+from checks.domain.verdicts import RANK, Verdict
 from checks.models import Cluster, ScopeState
 from checks.selectors.pages_cluster import (
     MAX_COLUMNS,
@@ -24,7 +25,6 @@ from checks.selectors.pages_cluster import (
 from checks.selectors.pages_summary import Reports, reports_of
 from checks.selectors.pages_verdicts import live_nodes
 from checks.selectors.pages_worst import NodeLine, worst_nodes
-from portal.ui import words
 from portal.ui.answers import Counted, cluster_sentence, count_answer
 from portal.ui.criteria import Rules
 from portal.ui.events import item_href
@@ -201,7 +201,5 @@ def _worst_line(line: NodeLine, rules: dict[str, Rules]) -> WorstLine:
     )
 
 
-def _worst_first(line: NodeLine) -> list[tuple[object, str]]:
-    return [
-        (verdict, verdict.value) for verdict in sorted(line.counts, key=lambda key: words.WORST_FIRST.index(key.value))
-    ]
+def _worst_first(line: NodeLine) -> list[tuple[Verdict, str]]:
+    return [(verdict, verdict.value) for verdict in sorted(line.counts, key=RANK.__getitem__)]

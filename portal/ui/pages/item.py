@@ -14,10 +14,11 @@ from django.utils.translation import gettext as _
 from checks.domain.items import Item, Texts
 from checks.domain.units import Kind
 from checks.domain.verdicts import Cadence, Source, Verdict
-from checks.models import Cluster, Evidence, Node, NodeItemState, NodeReadiness
+from checks.models import Cluster, Evidence, Node, NodeReadiness
 from checks.selectors.pages_history import flips_of, gaps_of, rechecks_of
 from checks.selectors.pages_item import ItemCounts, item_counts, item_rows, spread_of
 from checks.selectors.pages_node import evidence_of, rows_of_item
+from checks.selectors.pages_verdicts import ShownState
 from portal.ui import figures, times, words
 from portal.ui.criteria import CriterionLine, Rules
 from portal.ui.events import Event, newest, of_flips, of_gap, of_recheck
@@ -66,7 +67,7 @@ class NodeItemPage:
     item: Item
     texts: Texts
     describes: str
-    row: NodeItemState
+    row: ShownState
     question: str
     verdict: str
     headline: str
@@ -258,12 +259,12 @@ def counted(counts: ItemCounts) -> str:
     return ", ".join(f"{number} {words.VERDICTS[verdict.value]}" for verdict, number in rest) or _("all nodes pass")
 
 
-def _question(node: Node, row: NodeItemState) -> str:
+def _question(node: Node, row: ShownState) -> str:
     where = f"{node.hostname} {subject_label(row.subject)}" if row.subject else node.hostname
     return _("Does it hold on %(where)s?") % {"where": where}
 
 
-def _sentence(row: NodeItemState, rules: Rules) -> str:
+def _sentence(row: ShownState, rules: Rules) -> str:
     """What stands below the value: why it is what it is."""
     if row.observed_at is None and row.raw == "na":
         return _("This hardware does not have what the item is about: the profile says so.")
@@ -280,7 +281,7 @@ def _sentence(row: NodeItemState, rules: Rules) -> str:
     return joined([closed(said), needed])
 
 
-def _proved(row: NodeItemState) -> str:
+def _proved(row: ShownState) -> str:
     evidence = row.value.get("load", {}).get("evidence")
     if not evidence or not evidence["proved"]:
         return ""
@@ -288,7 +289,7 @@ def _proved(row: NodeItemState) -> str:
     return _("Proved under load on %(at)s UTC.") % {"at": times.absolute_time(at, now=at)}
 
 
-def _settled(row: NodeItemState, item: Item) -> str:
+def _settled(row: ShownState, item: Item) -> str:
     if row.pending:
         counted_so_far = {"n": row.settle_count, "of": item.settle, "verdict": words.VERDICTS[row.pending]}
         return _("settling as %(verdict)s: %(n)d of %(of)d") % counted_so_far
@@ -297,13 +298,13 @@ def _settled(row: NodeItemState, item: Item) -> str:
     return _("not yet settled")
 
 
-def _load(row: NodeItemState) -> Load | None:
+def _load(row: ShownState) -> Load | None:
     load = load_of(row)
     return Load(load[0], load[1], load_said(row)) if load else None
 
 
 def _subjects(
-    rows: Sequence[NodeItemState], current: NodeItemState, *, cluster: Cluster, node: Node, rules: Rules, language: str
+    rows: Sequence[ShownState], current: ShownState, *, cluster: Cluster, node: Node, rules: Rules, language: str
 ) -> tuple[Line, ...]:
     order = sorted(rows, key=lambda row: (len(row.subject), row.subject))
     return tuple(
@@ -312,13 +313,13 @@ def _subjects(
     )
 
 
-def _events(cluster: Cluster, node: Node, row: NodeItemState, asked: Sequence[Any]) -> tuple[Event, ...]:
+def _events(cluster: Cluster, node: Node, row: ShownState, asked: Sequence[Any]) -> tuple[Event, ...]:
     flips = of_flips(cluster, node, flips_of(node, item=row.item, limit=FLIPS))
     gaps = [of_gap(cluster, gap) for gap in gaps_of(node, cadences=(row.cadence,), limit=EVENTS)]
     return newest([*flips, *gaps, *map(of_recheck, asked)], EVENTS)
 
 
-def _lines(rows: Sequence[NodeItemState], *, cluster: Cluster, rules: Rules, language: str) -> Iterator[Line]:
+def _lines(rows: Sequence[ShownState], *, cluster: Cluster, rules: Rules, language: str) -> Iterator[Line]:
     """Rows in their order; neighbours of one node that say the same share a line."""
     for (hostname, *_same), group in groupby(rows, key=lambda row: (row.node.hostname, *alike(row))):
         yield line_of(list(group), cluster=cluster, hostname=hostname, rules=rules, language=language)

@@ -10,9 +10,10 @@ from django.utils.translation import gettext as _
 
 from checks.domain.readiness import Answer
 from checks.domain.verdicts import Layer
-from checks.models import Cluster, Node, NodeItemState, NodeReadiness
+from checks.models import Cluster, Node, NodeReadiness
 from checks.selectors.pages_history import flips_of, gaps_of, rechecks_of
 from checks.selectors.pages_node import rows_of_node
+from checks.selectors.pages_verdicts import ShownState
 from portal.ui import figures, words
 from portal.ui.answers import node_sentence
 from portal.ui.criteria import Rules
@@ -148,7 +149,7 @@ def grouped(lines: Sequence[Line]) -> tuple[LinesGroup, ...]:
     return tuple(LinesGroup(title, tuple(each)) for title, each in headed if each)
 
 
-def gpus_of(rows: Sequence[NodeItemState]) -> tuple[Gpu, ...]:
+def gpus_of(rows: Sequence[ShownState]) -> tuple[Gpu, ...]:
     """The node's GPUs in order, each with its worst verdict over what is not in shadow."""
     subjects = sorted(
         {row.subject for row in rows if row.subject.startswith("gpu")}, key=lambda name: (len(name), name)
@@ -158,7 +159,7 @@ def gpus_of(rows: Sequence[NodeItemState]) -> tuple[Gpu, ...]:
     return tuple(gpu for gpu in found if gpu)
 
 
-def _gpu(subject: str, rows: Sequence[NodeItemState]) -> Gpu | None:
+def _gpu(subject: str, rows: Sequence[ShownState]) -> Gpu | None:
     shown = {row.shown for row in rows}
     worst = next((verdict for verdict in words.WORST_FIRST if verdict in shown), None)
     if worst is None:

@@ -1,0 +1,141 @@
+"""The cluster's page: items on nodes as a heat map, the worst nodes, everything as CSV."""
+
+import csv
+import re
+from datetime import datetime
+
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from checks.models import Node, NodeItemState, Role
+from checks.selectors.rules import ruleset_for
+from tests.fleet import Fleet, healthy_nodes, make_fleet, person
+from tests.ui.conftest import MINUTE, Sight, seen_by
+
+PAGE = "/clusters/helios/"
+
+
+def _row(page: str, item: str) -> str:
+    """The line of *item* in the first matrix."""
+    start = page.index(f'href="/clusters/helios/items/{item}/"')
+    return page[start : page.index("</tr>", start)]
+
+
+def test_a_run_of_passes_is_one_rectangle_and_no_link(sight: Sight) -> None:
+    row = _row(sight.text(PAGE), "sysctl-somaxconn")
+    # gpu-001 to gpu-003 pass, gpu-004 hangs at another switch and was never measured
+    assert row.count('<rect class="field-pass" width="45"') == 1
+    assert row.count('<a class="cell') == 1
+
+
+def test_a_deviation_is_a_shape_that_links_to_its_value(sight: Sight) -> None:
+    row = _row(sight.text(PAGE), "gpu-pcie-width")
+    assert '<a class="cell is-fail" href="/clusters/helios/nodes/gpu-003/items/gpu-pcie-width/"' in row
+    assert 'aria-label="gpu-003 · gpu-pcie-width · fail"' in row
+
+
+def test_what_was_never_measured_is_not_drawn_as_a_pass(sight: Sight) -> None:
+    page = sight.text(PAGE)
+    assert "field-pass" not in _row(page, "gpu-xid")  # in shadow: no probe yet
+    assert "field-never" in _row(page, "gpu-xid")
+    assert 'aria-label="gpu-004 · gpu-ecc · unknown"' in _row(page, "gpu-ecc")
+
+
+def test_a_node_that_went_silent_is_stale_and_not_pass(db: None, now: datetime) -> None:
+    fleet = make_fleet(at=now - 120 * MINUTE)
+    healthy_nodes(fleet, ["gpu-001"], at=now - 16 * MINUTE)
+    page = seen_by(person("vera", fleet.cluster, Role.VIEWER)).text(PAGE)
+    assert 'aria-label="gpu-001 · hung-io · stale"' in page
+    assert "Cannot tell" in page
+
+
+def test_the_worst_nodes_come_first_with_value_and_threshold(sight: Sight) -> None:
+    page = sight.text(PAGE)
+    worst = page[page.index('aria-labelledby="wf"') :]
+    hosts = re.findall(r"/nodes/(gpu-\d+)/\"", worst)
+    assert list(dict.fromkeys(hosts)) == ["gpu-003", "gpu-004"]
+    assert "8\u202flanes, needs 16\u202flanes" in worst
+
+
+def test_nodes_under_their_switches(sight: Sight) -> None:
+    page = sight.text(PAGE)
+    assert ">leaf-01</text>" in page
+    assert ">leaf-02</text>" in page
+
+
+def test_one_switch_can_be_looked_at_alone(sight: Sight) -> None:
+    page = sight.text(PAGE, place="leaf-02")
+    assert 'aria-label="gpu-004 · gpu-ecc · unknown"' in page
+    assert "gpu-003 · gpu-pcie-width" not in page
+    assert "only leaf-02; show all" in page
+
+
+def test_above_256_nodes_it_counts_by_switch_and_stays_small(fleet: Fleet, sight: Sight) -> None:
+    _many_nodes(fleet, 300)
+    page = sight.text(PAGE)
+    assert "Items by switch" in page
+    assert "Items on nodes" not in page
+    # 300 rows that failed at 15 switches of 20 nodes each
+    assert 'aria-label="leaf-50 · hung-io · fail × 20"' in page
+    assert 'href="/clusters/helios/?place=leaf-50"' in page
+    assert len(page.encode()) < 500_000
+
+
+def test_the_number_of_queries_does_not_follow_the_number_of_nodes(sight: Sight, fleet: Fleet, now: datetime) -> None:
+    sight.text(PAGE)
+    with CaptureQueriesContext(connection) as few:
+        sight.text(PAGE)
+    healthy_nodes(fleet, [f"gpu-{number:03d}" for number in range(10, 18)], at=now - MINUTE)
+    with CaptureQueriesContext(connection) as many:
+        sight.text(PAGE)
+    assert len(many) == len(few)
+    assert len(few) <= 20
+
+
+def test_the_csv_holds_every_row_and_no_formula(sight: Sight, fleet: Fleet) -> None:
+    NodeItemState.objects.filter(node__hostname="gpu-001", item="hung-io").update(detail="=HYPERLINK(0)")
+    response = sight.client.get(f"{PAGE}nodes.csv")
+    text = b"".join(response.streaming_content).decode()
+    records = list(csv.DictReader(text.splitlines()))
+    assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert len(records) == NodeItemState.objects.count()
+    failed = [record for record in records if record["verdict"] == "fail"]
+    assert [(record["node"], record["item"], record["subject"]) for record in failed] == [
+        ("gpu-003", "gpu-pcie-width", "gpu3")
+    ]
+    assert "'=HYPERLINK(0)" in text
+
+
+def test_a_node_that_retired_is_no_column_but_keeps_its_page(sight: Sight) -> None:
+    Node.objects.filter(hostname="gpu-004").update(retired_at=timezone.now())
+    assert "gpu-004" not in sight.text(PAGE)
+    assert "Retired." in sight.text("/clusters/helios/nodes/gpu-004/")
+
+
+def _many_nodes(fleet: Fleet, number: int) -> None:
+    """Nodes with one failed row each, straight into the tables: their way there is not what is tested."""
+    pattern = fleet.node("gpu-001")
+    item = ruleset_for(fleet.cluster).items["hung-io"]
+    nodes = [
+        Node(
+            cluster=fleet.cluster,
+            hostname=f"n{at:04d}",
+            switch=f"leaf-{50 + at // 20}",
+            enrolled_at=pattern.enrolled_at,
+        )
+        for at in range(number)
+    ]
+    Node.objects.bulk_create(nodes)
+    summary = pattern.readiness
+    for node in nodes:
+        summary.pk, summary.node = node.pk, node
+        summary.save(force_insert=True)
+    NodeItemState.objects.bulk_create(
+        NodeItemState(
+            node=node, item="hung-io", subject="", layer=item.layer, scope=item.scope, cadence=item.cadence,
+            severity=item.severity, raw="fail", reason="criterion", since=pattern.enrolled_at, blocks=2,
+            observed_at=summary.last_observed_at, item_version=item.version, value={"facts": {"stuck_tasks": 2}},
+        )
+        for node in nodes
+    )  # fmt: skip
