@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any
 
 import structlog
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.exceptions import MethodNotAllowed
@@ -79,6 +79,12 @@ def node_readiness(request: HttpRequest, cluster: str, node: str) -> HttpRespons
     asked = read_question(request)
     found = answer_of_node(context, node=node, purpose=asked.purpose, run=asked.run, now=now)
     return json_response(request, found.answer.as_json(fold_node_set) | {"drain_allowed": found.drain_allowed})
+
+
+@answers_json
+def no_such_address(request: HttpRequest, **_: str) -> HttpResponse:
+    """Anything else below ``/api/``: a program must not read a page where it expects JSON."""
+    raise Http404
 
 
 def require_method(request: HttpRequest, *allowed: str) -> None:

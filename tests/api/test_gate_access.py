@@ -146,6 +146,10 @@ def test_nothing_is_written_or_deleted_here(client: Client, cluster: Cluster) ->
     assert refused(client.delete(LAB, headers=bearer(TokenKind.GATE, cluster))) == (405, "method_not_allowed")
 
 
+def test_an_address_that_does_not_exist_is_a_problem_and_no_page(client: Client) -> None:
+    assert refused(client.get("/api/v1/nonsense/")) == (404, "not_found")
+
+
 def test_use_of_a_token_is_noted_once_a_minute(client: Client, cluster: Cluster) -> None:
     headers = bearer(TokenKind.GATE, cluster)
     Token.objects.update(last_used_at=NOON - 61 * SECOND)
