@@ -56,7 +56,9 @@ def _manage(arguments: argparse.Namespace) -> int:
     environment = read_json(Place.of_this_checkout().environment)
     if not environment:
         raise QuickstartError("The portal has not run in this checkout yet: start it with make run.")
-    return subprocess.run([*programs.MANAGE, *arguments.arguments], env=environment, check=False).returncode
+    return subprocess.run(
+        [*programs.MANAGE, *arguments.arguments], env=programs.inherited() | environment, check=False
+    ).returncode
 
 
 def _scratch(arguments: argparse.Namespace) -> int:

@@ -15,9 +15,8 @@ MANAGE = (sys.executable, str(CHECKOUT / "manage.py"))
 
 
 def environment(place: Place, servers: Servers, *, port: int) -> dict[str, str]:
-    """What the serving processes get; the owner's address is not in it."""
-    kept = {name: value for name, value in os.environ.items() if name not in _NOT_HANDED_ON}
-    return kept | {
+    """What distinguishes this portal; the owner's address is not in it, because only the migration may have that."""
+    return {
         "DJANGO_SETTINGS_MODULE": "portal.settings",
         "PYTHONPATH": str(CHECKOUT),
         "DATABASE_URL": servers.database_url,
@@ -28,6 +27,11 @@ def environment(place: Place, servers: Servers, *, port: int) -> dict[str, str]:
         "SECRET_KEY_FILE": str(place.secret("secret_key")),
         "TOKEN_PEPPERS_FILE": str(place.secret("token_peppers", prefix="1:")),
     }
+
+
+def inherited() -> dict[str, str]:
+    """The environment we were started in, without what would contradict :func:`environment`."""
+    return {name: value for name, value in os.environ.items() if name not in _NOT_HANDED_ON}
 
 
 _NOT_HANDED_ON = frozenset({"DATABASE_OWNER_URL", "DATABASE_URL_FILE", "REDIS_URL_FILE", "SECRET_KEY", "TOKEN_PEPPERS"})
@@ -72,5 +76,5 @@ def finish(step: Child, pause: Callable[[], None], *, what: str) -> None:
 
 
 def start(command: Sequence[str], *, name: str, place: Place, environment: Mapping[str, str]) -> Child:
-    """Start *command* in the checkout, with a log of its own."""
-    return Child(command, log=place.log(name), environment=environment)
+    """Start *command* in the checkout, with a log of its own and *environment* on top of the inherited one."""
+    return Child(command, log=place.log(name), environment=inherited() | dict(environment))
