@@ -40,7 +40,7 @@ def _lines(status: PortalStatus) -> list[str]:
     return [
         *(f"{sign.name:<10} {sign.state:<5} {_age(sign)}" for sign in _signs(status)),
         f"partitions {status.partitions:<5} until {until}",
-        f"{status.unsent} unsent, {status.nodes_heard} of {status.nodes} nodes heard, {status.breakers_open} open breakers",
+        f"{status.unsent} unsent, {status.nodes_heard} of {status.nodes} nodes heard, {status.breakers_open} breakers",
     ]
 
 
