@@ -41,12 +41,16 @@
   };
   const late = () => asOf()?.closest(".pulse").classList.add("is-late");
 
+  // What can hold the focus, told apart by where it leads or what it says, and by its place among its likes.
+  const name = (element) => element.getAttribute("href") ?? element.textContent.trim();
+  const likes = (part, named) => [...part.querySelectorAll("a[href], button, summary, [tabindex]")].filter((element) => name(element) === named);
+
   let before = null;
   const remember = () => {
     const active = document.activeElement, part = live();
     before = {
       said: part?.querySelector("[data-say]")?.textContent,
-      focus: part?.contains(active) ? active.getAttribute("href") : null,
+      focus: part?.contains(active) && active !== part ? [name(active), likes(part, name(active)).indexOf(active)] : null,
       open: [...(part?.querySelectorAll("details[open][id]") ?? [])].map((details) => details.id),
     };
   };
@@ -56,7 +60,7 @@
     const said = part.querySelector("[data-say]")?.textContent;
     if (said && said !== before.said) document.getElementById("announcer").textContent = said;
     before.open.forEach((id) => { const details = document.getElementById(id); if (details) details.open = true; });
-    if (before.focus) [...part.querySelectorAll("a[href]")].find((link) => link.getAttribute("href") === before.focus)?.focus({ preventScroll: true });
+    if (before.focus) likes(part, before.focus[0])[before.focus[1]]?.focus({ preventScroll: true });
     before = null;
   };
 
@@ -64,11 +68,16 @@
   addEventListener("htmx:afterRequest", (event) => {
     if (!isPoll(event)) return;
     event.detail.successful ? answered(event.detail.xhr) : late();
-    // Signed out meanwhile: the sign-in page answers with 200 and another address; go there instead of swapping it in.
     schedule();
   });
   addEventListener("htmx:beforeSwap", (event) => {
-    if (event.detail.xhr.getResponseHeader("X-Live") !== "part") { event.detail.shouldSwap = false; late(); return; }
+    const xhr = event.detail.xhr;
+    if (xhr.status === 200 && xhr.getResponseHeader("X-Live") !== "part") {
+      // Signed out meanwhile: the sign-in page answered. Load the page anew, which leads there and back.
+      event.detail.shouldSwap = false;
+      location.reload();
+      return;
+    }
     remember();
   });
   addEventListener("htmx:afterSettle", () => { restore(); tick(); dispatchEvent(new Event("live:swapped")); schedule(); });

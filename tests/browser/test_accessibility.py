@@ -1,0 +1,43 @@
+"""No page has a serious accessibility fault, by day and by night, on a desk and in a hand."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.browser.conftest import Visit
+
+pytestmark = pytest.mark.browser
+
+PAGES = (
+    "/",
+    "/clusters/",
+    "/clusters/helios/",
+    "/clusters/helios/nodes/gpu-003/",
+    "/clusters/helios/nodes/gpu-004/",
+    "/clusters/helios/nodes/gpu-003/items/gpu-pcie-width/",
+    "/clusters/helios/items/gpu-pcie-width/",
+    "/clusters/helios/enrol/",
+    "/status",
+    "/clusters/nowhere/",
+    "/accounts/logout/",
+)
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1366), ("dark", 1366), ("light", 390)])
+def test_no_page_has_a_serious_fault(visit: Visit, theme: str, width: int) -> None:
+    visit.page.set_viewport_size({"width": width, "height": 900})
+    faults = []
+    for path in PAGES:
+        page = visit.go(f"{path}?theme={theme}")
+        found = Axe().run(page).response["violations"]
+        faults += [
+            (path, fault["id"], [node["html"][:160] for node in fault["nodes"]][:3])
+            for fault in found
+            if fault["impact"] in ("serious", "critical")
+        ]
+    assert not faults
+
+
+def test_the_sign_in_page_has_no_serious_fault(visit: Visit) -> None:
+    visit.page.context.clear_cookies()
+    found = Axe().run(visit.go("/accounts/login/")).response["violations"]
+    assert not [fault["id"] for fault in found if fault["impact"] in ("serious", "critical")]
