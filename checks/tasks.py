@@ -4,10 +4,13 @@ from celery import shared_task
 from django.utils import timezone
 
 from checks.services.breaker import watch_breakers as watch
+from checks.services.evidence import purge_evidence as purge_texts
 from checks.services.heartbeats import note_alive
 from checks.services.outbox import purge_sent
 from checks.services.partitions import drop, ensure
 from checks.services.rechecks import ask_before_evidence_ends as ask
+from checks.services.rejudge import rejudge_outdated as rejudge
+from checks.services.rollups import roll_up as roll
 from checks.services.sweep import sweep_gaps as sweep
 
 
@@ -41,3 +44,18 @@ def purge_outbox() -> None:
 def keep_partitions() -> None:
     ensure()
     drop()
+
+
+@shared_task(name="checks.rejudge_outdated")
+def rejudge_outdated() -> None:
+    rejudge(now=timezone.now())
+
+
+@shared_task(name="checks.roll_up")
+def roll_up() -> None:
+    roll(now=timezone.now())
+
+
+@shared_task(name="checks.purge_evidence")
+def purge_evidence() -> None:
+    purge_texts(now=timezone.now())

@@ -62,6 +62,10 @@ app.conf.update(
         "sweep": every(60, "sweep_gaps"),
         "breaker": every(60, "watch_breakers"),
         "rechecks": every(600, "ask_before_evidence_ends"),
+        # What a process left half done when the rules changed; nearly always nothing.
+        "rejudge": every(300, "rejudge_outdated"),
+        "roll-up": every(900, "roll_up"),
+        "purge-evidence": every(6 * 3600, "purge_evidence"),
         "purge-outbox": every(3600, "purge_outbox"),
         "partitions": {"task": "checks.keep_partitions", "schedule": crontab(minute="10", hour="*/6")},
     },

@@ -2,10 +2,16 @@
 
 import hashlib
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 
+from django.db.models import Exists, OuterRef
 from msgspec import Struct
 
+from checks.models import Evidence, NodeItemState, ScopeState
 from checks.services.report_v1 import EvidenceV1
+
+# A text is stored with the row that names it; the day is for reports that bring it again just now.
+_YOUNG = timedelta(days=1)
 
 
 class EvidenceRow(Struct):
@@ -25,3 +31,11 @@ def evidence_rows(sent: Iterable[EvidenceV1]) -> list[tuple[EvidenceRow, list[st
 def digest_of(text: str) -> str:
     """SHA-256 of the text's UTF-8 bytes, in hex."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def purge_evidence(*, now: datetime) -> int:
+    """Delete texts older than a day that no state names any more; returns how many."""
+    named_by_node = NodeItemState.objects.filter(evidence=OuterRef("digest"))
+    named_elsewhere = ScopeState.objects.filter(evidence=OuterRef("digest"))
+    old = Evidence.objects.filter(~Exists(named_by_node), ~Exists(named_elsewhere), stored_at__lt=now - _YOUNG)
+    return old.delete()[0]

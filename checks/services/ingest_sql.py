@@ -116,7 +116,7 @@ _STATES = f"""
 _GONE = """
     DELETE FROM checks_nodeitemstate g
     USING target t, json_to_recordset(%(gone)s::json) AS s(item varchar, subject varchar)
-    WHERE g.node_id = t.node_id AND g.item = s.item AND g.subject = s.subject
+    WHERE g.node_id = %(node)s::uuid AND g.item = s.item AND g.subject = s.subject
 """
 _FLIPS = f"""
     INSERT INTO checks_flip (at, cluster_id, node_id, report_id, {_names(_FLIP_COLUMNS)})
@@ -165,11 +165,11 @@ WRITE = f"""
     ), gaps AS (
         UPDATE checks_gap g SET ended_at = GREATEST(g.started_at, %(observed_at)s::timestamptz)
         FROM target t
-        WHERE g.node_id = t.node_id AND g.ended_at IS NULL AND g.cadence = %(moved)s
+        WHERE g.node_id = %(node)s::uuid AND g.ended_at IS NULL AND g.cadence = %(moved)s
     ), rechecks AS (
         UPDATE checks_recheckrequest q SET done_at = %(now)s::timestamptz
         FROM target t
-        WHERE q.node_id = t.node_id AND q.done_at IS NULL AND q.id = ANY(%(rechecks)s::bigint[])
+        WHERE q.node_id = %(node)s::uuid AND q.done_at IS NULL AND q.id = ANY(%(rechecks)s::bigint[])
     ), node AS (
         UPDATE checks_node n
         SET boot_id = c.boot_id, boot_since = c.boot_since, past_boots = c.past_boots, trouble = c.trouble,
@@ -177,7 +177,7 @@ WRITE = f"""
         FROM target t, json_to_recordset(%(identity)s::json) AS c(
             boot_id varchar, boot_since timestamptz, past_boots jsonb, trouble varchar, serials jsonb,
             unconfirmed_serials jsonb, agent_version varchar)
-        WHERE n.id = t.node_id
+        WHERE n.id = %(node)s::uuid
     ), token AS (
         UPDATE checks_token k SET last_used_at = %(now)s::timestamptz
         FROM target t
@@ -194,7 +194,7 @@ WRITE_JUDGED = f"""
     ), memory AS (
         DELETE FROM checks_nodememory m
         USING target t, json_to_recordset(%(gone)s::json) AS s(item varchar, subject varchar)
-        WHERE m.node_id = t.node_id AND m.item = s.item AND m.subject = s.subject
+        WHERE m.node_id = %(node)s::uuid AND m.item = s.item AND m.subject = s.subject
     ), states AS ({_STATES}
     ), gone AS ({_GONE}
     ), flips AS ({_FLIPS}

@@ -3,8 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from django.db import transaction
-from django.db.models import F
+from django.db import connection, transaction
 
 from checks.domain.verdicts import Verdict
 from checks.models import Cluster, Node
@@ -23,9 +22,21 @@ def rejudge_cluster(*, cluster: Cluster, now: datetime) -> int:
 
 def rejudge_outdated(*, now: datetime) -> int:
     """Judge the nodes that were left under old rules, by a process that died halfway; returns how many."""
-    nodes = Node.objects.filter(retired_at=None, cluster__closed_at=None).annotate(under=F("readiness__judged_under"))
-    left = [node.pk for node in nodes.select_related("cluster").iterator() if node.under != _in_force(node)]
+    with connection.cursor() as cursor:
+        cursor.execute(_OUTDATED)
+        left = [node_id for (node_id,) in cursor.fetchall()]
     return sum(rejudge_node(node_id=node_id, now=now) for node_id in left)
+
+
+_OUTDATED = """
+    SELECT n.id
+    FROM checks_node n
+    JOIN checks_cluster c ON c.id = n.cluster_id AND c.closed_at IS NULL
+    JOIN checks_nodereadiness r ON r.node_id = n.id
+    WHERE n.retired_at IS NULL
+      AND r.judged_under IS DISTINCT FROM c.judged_under ->> COALESCE(NULLIF(n.profile, ''), c.profile)
+    ORDER BY n.id
+"""
 
 
 @transaction.atomic
@@ -59,8 +70,3 @@ def _judge(node: LockedNode, cause: str, now: datetime) -> None:
         outbox=[OutboxRow("checks.watch_breakers", [])] if fails else [],
         now=now,
     )
-
-
-def _in_force(node: Node) -> str | None:
-    under: str | None = node.cluster.judged_under.get(node.profile or node.cluster.profile)
-    return under
