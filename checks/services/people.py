@@ -46,7 +46,7 @@ def grant_role(
     *, user: AbstractBaseUser, cluster: Cluster, role: Role, by: AbstractBaseUser | None, now: datetime
 ) -> Membership:
     """Give *user* a role in *cluster*; granting it twice changes nothing and writes nothing."""
-    membership, made = Membership.objects.get_or_create(user=user, cluster=cluster, role=role)
+    membership, made = Membership.objects.get_or_create(user_id=user.pk, cluster=cluster, role=role)
     if made:
         write_entry(what="role_granted", target=f"{user} {role}", who=by, cluster=cluster, now=now)
     return membership
@@ -57,6 +57,6 @@ def end_role(
     *, user: AbstractBaseUser, cluster: Cluster, role: Role, by: AbstractBaseUser | None, reason: str, now: datetime
 ) -> None:
     """Take a role away; it counts from the next request."""
-    ended, _ = Membership.objects.filter(user=user, cluster=cluster, role=role).delete()
+    ended, _ = Membership.objects.filter(user_id=user.pk, cluster=cluster, role=role).delete()
     if ended:
         write_entry(what="role_ended", target=f"{user} {role}", who=by, cluster=cluster, reason=reason, now=now)
