@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Count, F, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
-from checks.domain.verdicts import ROLL_UP_ORDER, Reason, Verdict
+from checks.domain.verdicts import ROLL_UP_ORDER, Cadence, Reason, Verdict
 from checks.models import Node
 from checks.selectors.pages_verdicts import ShownState, node_states
 
@@ -60,6 +60,7 @@ def _worst_rows(node_ids: list[UUID], *, now: datetime) -> dict[UUID, ShownState
 
 
 def _speaking(nodes: QuerySet[Node], *, now: datetime) -> QuerySet[ShownState]:
-    """Rows that say something: not what was never measured and stops no health answer; each node has some of those."""
+    """Rows that say something: not what waits for a start to ask for it, of which each node has some."""
     rows = node_states(nodes, now=now).filter(shadow=False, shown__in=SPEAKING)
-    return rows.exclude(reason=Reason.NEVER_MEASURED.value, blocks__lt=2)
+    idle = Q(shown=Verdict.STALE.value) & ~Q(cadence__in=[Cadence.TICK.value, Cadence.DAILY.value])
+    return rows.exclude(idle).exclude(reason=Reason.NEVER_MEASURED.value, blocks__lt=2)

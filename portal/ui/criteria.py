@@ -58,10 +58,21 @@ class Rules:
             for criterion in self.item.all_criteria
         ]
 
+    def headline(self, value: Mapping[str, Any]) -> str:
+        """The telling value as large as a page can say it; by its fact's name where there are others."""
+        criterion = self._telling(value)
+        if criterion is None or not value.get("facts"):
+            return ""
+        shown = measured(self.item, criterion, value)
+        return self._named(criterion, shown) if len(self.item.criteria) > 1 else shown
+
     def needed(self, value: Mapping[str, Any]) -> str:
         """What the criterion that a table has room for asks: the first one missed, else the first there is."""
         criterion = self._telling(value)
-        return needs(self.item, criterion, value).removeprefix("= ") if criterion else ""
+        if criterion is None:
+            return ""
+        asked = needs(self.item, criterion, value)
+        return asked.removeprefix("= ") if value.get("facts") else self._named(criterion, asked)
 
     def measured(self, values: Sequence[Mapping[str, Any]]) -> str:
         """What was measured for that criterion over one or several subjects; empty where nothing was."""
@@ -75,12 +86,12 @@ class Rules:
         if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
             return ", ".join(shown[:3]) + ("…" if len(shown) > 3 else "")
         unit = self.item.facts.get(criterion.fact, Unit.TEXT).value
-        return f"{figures.number(min(numbers))} – {figures.shown(max(numbers), unit)}"
+        return self._named(criterion, f"{figures.number(min(numbers))} – {figures.shown(max(numbers), unit)}")
 
     def _named(self, criterion: Criterion, shown: str) -> str:
-        """A bare yes, no or count says nothing without the fact's name, where the item has several facts."""
+        """A bare yes, no or count says nothing without the fact's name."""
         bare = self.item.facts.get(criterion.fact, Unit.TEXT) in (Unit.BOOL, Unit.COUNT)
-        return f"{criterion.fact} {shown}" if bare and len(self.item.criteria) > 1 else shown
+        return f"{criterion.fact} {shown}" if bare else shown
 
     def _telling(self, value: Mapping[str, Any]) -> Criterion | None:
         missed = (one for one in self.item.all_criteria if self._missed(one, value))

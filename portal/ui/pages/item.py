@@ -127,7 +127,7 @@ def node_item_page(
         row=row,
         question=_question(node, row),
         verdict=row.shown,
-        headline=rules.measured([row.value]),
+        headline=rules.headline(row.value),
         sentence=_sentence(row, rules),
         settled_says=_settled(row, item),
         load=_load(row),
@@ -271,7 +271,7 @@ def _sentence(row: ShownState, rules: Rules) -> str:
     if row.observed_at is None:
         return _("It has never been measured here, so nothing is proved: an unknown blocks as a failure does.")
     said, needs = why(row), rules.needed(row.value)
-    needed = _("It needs %(needs)s.") % {"needs": needs} if needs else ""
+    needed = _("It needs %(needs)s.") % {"needs": needs} if needs and row.value.get("facts") else ""
     if row.shown == "stale":
         said = _("The last value was good, but it was measured too long ago to count.")
     elif row.shown == "pass":
