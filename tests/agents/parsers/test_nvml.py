@@ -177,7 +177,9 @@ def test_a_gpu_that_cannot_be_opened_is_counted_and_not_described(raw: Any) -> N
     assert [one.uuid for one in log.links] == ["GPU-00000000-0000-4000-8000-000000000001"]
 
 
-@pytest.mark.parametrize(("action", "words"), [(1, "GPU reset"), (2, "node reboot"), (4, "drain and reset"), (99, "99")])
+@pytest.mark.parametrize(
+    ("action", "words"), [(1, "GPU reset"), (2, "node reboot"), (4, "drain and reset"), (99, "99")]
+)
 def test_a_recovery_that_the_driver_asks_for_is_named(raw: Any, action: int, words: str) -> None:
     assert words in (gpu(answering(raw, field_230=action)).recovery or "")
 
