@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.transaction import TransactionManagementError
 
 from checks.dispatch import CHANNEL, enqueue
@@ -121,7 +121,8 @@ def test_a_second_sender_skips_claimed_rows_instead_of_waiting(connect_as: Calla
     """Red without ``skip_locked=True`` in ``claim_due``: the second sender would wait for the first."""
     put(2)
     other = connect_as("app")
-    other.execute("SET lock_timeout = '2s'")
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = '2s'")
     other.execute("SELECT id FROM checks_outbox ORDER BY id LIMIT 1 FOR UPDATE")
     broker = Broker()
 
