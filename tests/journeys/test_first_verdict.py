@@ -1,5 +1,6 @@
 """A newcomer starts the portal, and it tells the truth about the machine that it runs on."""
 
+import json
 import re
 import stat
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.journeys.pages import sign_in
-from tests.journeys.user import Portal
+from tests.journeys.user import Agent, Portal
 
 SYSCTLS = {
     "sysctl-somaxconn": ("net/core/somaxconn", 65_535),
@@ -84,3 +85,31 @@ def test_a_re_check_is_measured_while_one_watches(portal: Portal, page: Page) ->
     page.get_by_role("button", name=re.compile("Re-check")).first.click()
 
     expect(page.get_by_role("main")).to_contain_text(re.compile("measured", re.IGNORECASE), timeout=90_000)
+
+
+def enrolled_here(portal: Portal, agent: Agent, slug: str, profile: str) -> dict[str, dict[str, Any]]:
+    """Verdicts of this very machine, enrolled once more under another hardware profile, by item."""
+    cluster = portal.cluster(slug, profile=profile)
+    enrolled = agent("enroll", "--portal", portal.url, "--token-file", "-", stdin=cluster.enrolment_token)
+    assert enrolled.returncode == 0, enrolled.stderr
+    checked = agent("check", "--json")
+    assert checked.returncode == 1, checked.stderr  # something fails: nobody tuned this machine
+    return {line["item"]: line for line in json.loads(checked.stdout)["verdicts"]}
+
+
+def test_a_bare_metal_machine_that_hides_its_cpu_frequency_is_unknown(portal: Portal, agent: Agent) -> None:
+    if Path("/sys/devices/system/cpu/cpu0/cpufreq").exists():
+        pytest.skip("this machine shows its CPU frequency")
+    verdicts = enrolled_here(portal, agent, "metal", "no-gpu")
+
+    assert verdicts["cpu-governor"]["verdict"] == "unknown"
+    assert verdicts["gpu-present"]["verdict"] == "na"
+
+
+def test_a_gpu_node_without_its_gpus_fails(portal: Portal, agent: Agent) -> None:
+    if Path("/proc/driver/nvidia/version").exists():
+        pytest.skip("this machine has NVIDIA GPUs")
+    verdicts = enrolled_here(portal, agent, "gpus-expected", "8xh100")
+
+    assert verdicts["gpu-present"]["verdict"] == "fail"
+    assert verdicts["gpu-ecc"]["verdict"] == "unknown"

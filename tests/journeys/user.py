@@ -70,15 +70,11 @@ class Portal:
             return Answer(refusal.code, _lowered(refusal.headers), refusal.read().decode())
 
     def gate(self, cluster: str, **question: str) -> dict[str, Any]:
-        """The gate's JSON answer about *cluster*."""
+        """The gate's JSON answer about a cluster that ``make run`` made."""
         query = urllib.parse.urlencode(question)
-        answer = self.ask(f"/api/v1/clusters/{cluster}/readiness?{query}", token=self.gate_token(cluster))
+        answer = self.ask(f"/api/v1/clusters/{cluster}/readiness?{query}", token=self.notes["gate_token"])
         assert answer.status == 200, answer.text
         return dict(answer.json)
-
-    def gate_token(self, cluster: str) -> str:
-        """A gate token of *cluster*, as an operator issues one."""
-        return self.manage("token", "issue", "gate", "--cluster", cluster)
 
     def manage(self, *arguments: str) -> str:
         """A command of the portal's own; its standard output."""
@@ -93,7 +89,10 @@ class Portal:
         options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
         self.manage("cluster", "create", slug, "--profile", profile, "--accept-replay", *options)
         return ClusterOfMine(
-            self, slug, self.manage("token", "issue", "enrolment", "--cluster", slug), self.gate_token(slug)
+            self,
+            slug,
+            self.manage("token", "issue", "enrolment", "--cluster", slug),
+            self.manage("token", "issue", "gate", "--cluster", slug),
         )
 
 
