@@ -41,9 +41,13 @@ def request_recheck(
     node = Node.objects.select_for_update(no_key=True).select_related("cluster").get(pk=node.pk)
     already = open_requests(now=now).filter(node=node, items=wanted).first()
     return already or RecheckRequest.objects.create(
-        node=node, items=wanted, requested_by=requested_by, requested_at=now, reason=reason[:300],
+        node=node,
+        items=wanted,
+        requested_by_id=requested_by.pk if requested_by else None,
+        requested_at=now,
+        reason=reason[:300],
         expires_at=now + EXPIRES_AFTER,
-    )  # fmt: skip
+    )
 
 
 def open_requests(*, now: datetime) -> QuerySet[RecheckRequest]:

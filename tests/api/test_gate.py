@@ -8,7 +8,6 @@ from typing import Any
 import jsonschema
 import pytest
 import time_machine
-from django.http import HttpResponse
 from django.test import Client
 
 from checks.models import BreakerTrip, Cluster, Heartbeat, Node, NodeReadiness, TokenKind
@@ -35,7 +34,7 @@ class Gate:
         self.address = f"/api/v1/clusters/{cluster.slug}/readiness"
         self.headers = bearer(TokenKind.GATE, cluster)
 
-    def get(self, *, etag: str = "", **fields: str) -> HttpResponse:
+    def get(self, *, etag: str = "", **fields: str) -> Any:
         headers = self.headers | ({"If-None-Match": etag} if etag else {})
         return self.client.get(self.address, fields, headers=headers)
 
@@ -43,7 +42,7 @@ class Gate:
         """The answer's body, which must be what the schema says."""
         response = self.get(**fields)
         assert response.status_code == 200, response.content
-        body = response.json()
+        body: dict[str, Any] = response.json()
         jsonschema.validate(body, SCHEMA)
         return body
 

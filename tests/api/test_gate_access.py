@@ -8,7 +8,6 @@ import pytest
 import time_machine
 from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
-from django.http import HttpResponse
 from django.test import Client
 
 from checks.api import gate as gate_views
@@ -41,7 +40,7 @@ def cluster(db: None) -> Cluster:
     return made
 
 
-def refused(response: HttpResponse) -> tuple[int, str]:
+def refused(response: Any) -> tuple[int, str]:
     """Status and code of a problem."""
     assert response["Content-Type"] == "application/problem+json"
     return response.status_code, response.json()["code"]
@@ -181,7 +180,7 @@ def test_an_error_that_nobody_foresaw_is_unknown(
 
 
 def test_a_person_gets_the_schedulers_answer_and_a_stranger_none(cluster: Cluster) -> None:
-    asked = {"cluster": "lab", "nodes": ["gpu001"], "purpose": None, "run": None, "now": NOON}
+    asked: Any = {"cluster": "lab", "nodes": ["gpu001"], "purpose": None, "run": None, "now": NOON}
 
     assert answer_gate(user=person("ada", cluster, Role.VIEWER), **asked).decision is Decision.READY
     for stranger in (person("eve"), AnonymousUser()):

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 import time_machine
-from django.http import HttpResponse
 from django.test import Client
 
 from checks.api import gate_text
@@ -106,7 +105,7 @@ def test_no_token_is_text_and_no_redirect_to_a_sign_in_page(client: Client, clus
 def test_a_database_that_is_away_is_503_and_unknown(client: Client, cluster: Cluster) -> None:
     headers = bearer(TokenKind.GATE, cluster)
     with database_away():
-        response: HttpResponse = client.get("/gate/lab", headers=headers)
+        response = client.get("/gate/lab", headers=headers)
 
     assert (response.status_code, response.content.splitlines()[0]) == (503, b"unknown")
     assert response["Content-Type"] == "text/plain; charset=utf-8"

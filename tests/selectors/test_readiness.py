@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 ENDS = (None, NOON - SECOND, NOON, NOON + SECOND)
 # Everything that can speak against a node, in every combination: 2,048 nodes.
-STATES = [
+STATES: list[dict[str, Any]] = [
     dict(
         zip(("tick", "ticks", "daily", "dailies", "rules", "trouble", "bad", "physical", "system"), values, strict=True)
     )
