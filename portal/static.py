@@ -17,7 +17,7 @@ class PlotlyFinder(BaseFinder):
     def __init__(self) -> None:
         self.storage = FileSystemStorage(location=Path(str(files("plotly") / "package_data")))
 
-    def find(self, path: str, find_all: bool = False, **kwargs: Any) -> str | list[str]:
+    def find(self, path: str, find_all: bool = False, **kwargs: Any) -> str | list[str]:  # type: ignore[override]
         found = [self.storage.path(path)] if path == STATIC_PATH else []
         return found if find_all or not found else found[0]
 

@@ -4,7 +4,7 @@ from allauth.account.adapter import DefaultAccountAdapter
 from django.http import HttpRequest
 
 
-class InvitedOnly(DefaultAccountAdapter):  # type: ignore[misc]
+class InvitedOnly(DefaultAccountAdapter):
     """An administrator makes accounts; nobody signs up by themselves."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:

@@ -6,7 +6,7 @@ from portal.accounts.models import User
 
 
 @admin.register(User)
-class AccountAdmin(UserAdmin):  # type: ignore[type-arg]
+class AccountAdmin(UserAdmin):
     """Makes and deactivates accounts; nobody is deleted, because signatures name people."""
 
     fieldsets = (*(UserAdmin.fieldsets or ()), (_("Portal"), {"fields": ("display_name", "language")}))
