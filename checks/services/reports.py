@@ -37,7 +37,7 @@ from checks.services.receipts import Receipt, receipt_of
 from checks.services.report_clock import ReportClock
 from checks.services.report_v1 import ReportV1
 from checks.services.steady import Submission
-from checks.services.submission import FULL_CADENCES, Content, compact_facts, content_of, missing_items
+from checks.services.submission import FULL_CADENCES, Content, content_of, missing_items
 from checks.services.summary import ALL_LAYERS, summarise
 from checks.services.tokens import USE_NOTED_EVERY, BadToken, comes_from, is_live, parse_bearer, secret_matches
 
@@ -255,7 +255,7 @@ def _body(arrival: _Arrival) -> dict[str, Any]:
     report = arrival.report
     problems = [[one.item, one.subject, one.kind, one.detail] for one in report.problems]
     kept = {"covered": report.covered, "problems": problems, "clock": report.clock, "lost": report.lost}
-    return kept | compact_facts(report, arrival.ruleset) | {"serials": report.node.serials}
+    return kept | arrival.content.as_json() | {"serials": report.node.serials}
 
 
 def _columns(arrival: _Arrival, submission: Submission, now: datetime) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from checks.domain.items import Item, Operator
 from checks.domain.memory import ItemMemory
 from checks.domain.verdicts import Scope
 from checks.services.node_rows import RowKey, StateRow
-from checks.services.report_v1 import FactV1
 from checks.services.submission import Content
 
 _PLAIN: Final = frozenset({"item_version", "facts"})
@@ -48,11 +47,11 @@ def says_the_same(
     """Whether the report says of *item* exactly what each of its *rows* (by subject) holds, and means it too."""
     if item.key in submission.content.problems or not _can_be_steady(item):
         return False
-    sent = submission.content.sent.get(item.key)
-    if sent is None or sent.keys() != rows.keys():
+    said = submission.content.said.get(item.key)
+    if said is None or said.keys() != rows.keys():
         return False
     return all(
-        _repeats(submission, item, row, sent[subject])
+        _repeats(submission, item, row, said[subject])
         and _remembers_the_same(submission, item, row, memory.get(row.key))
         for subject, row in rows.items()
     )
@@ -63,13 +62,13 @@ def _can_be_steady(item: Item) -> bool:
     return not any(one.operator is Operator.SUSTAINED or one.window is not None for one in item.all_criteria)
 
 
-def _repeats(submission: Submission, item: Item, row: StateRow, sent: Sequence[FactV1]) -> bool:
+def _repeats(submission: Submission, item: Item, row: StateRow, said: Mapping[str, object]) -> bool:
     value = row.value
     if row.pending or row.item_version != item.version or not _VALUE_PARTS.issuperset(value):
         return False
     if row.subject in submission.replaced or submission.evidence.get(item.key, row.evidence) != row.evidence:
         return False
-    return value.get("item_version") == item.version and _same_facts(item, value.get("facts", {}), sent)
+    return value.get("item_version") == item.version and value.get("facts") == said
 
 
 def _remembers_the_same(submission: Submission, item: Item, row: StateRow, memory: ItemMemory | None) -> bool:
@@ -83,14 +82,3 @@ def _remembers_the_same(submission: Submission, item: Item, row: StateRow, memor
     if boots is not None and (not boots or boots[-1]["boot"] != submission.boot_id):
         return False
     return load is None or (item.scope is Scope.GPU and not load["loaded"] and "evidence" not in load)
-
-
-def _same_facts(item: Item, known: Mapping[str, object], sent: Sequence[FactV1]) -> bool:
-    """The same names with the same values of the same kind (1 is not true), each in the catalogue's unit."""
-    if len(known) != len(sent):
-        return False
-    for fact in sent:
-        held = known.get(fact.name)
-        if held != fact.value or type(held) is not type(fact.value) or item.facts.get(fact.name) != fact.unit:
-            return False
-    return True

@@ -1,10 +1,10 @@
 """A decoded report in the judge's words: facts by item, by the portal's clock, under the subjects on file."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final
 
 from checks.domain.facts import WHOLE_NODE, Fact, Problem, ProblemKind
 from checks.domain.profiles import Ruleset
@@ -16,38 +16,68 @@ FULL_CADENCES: Final = frozenset({Cadence.TICK, Cadence.DAILY})
 _SUBJECTS: Final = {Scope.GPU: re.compile(r"gpu\d{1,2}"), Scope.NIC: re.compile(r"nic\d{1,2}")}
 
 
-Sent: TypeAlias = Mapping[str, Mapping[str, Sequence[FactV1]]]
+@dataclass(slots=True)
+class ItemFacts:
+    """The facts of one item as they came, and by subject in short: ``said[subject][name]`` is a value alone where it
+    is of the catalogue's unit and kind, else ``[value, unit]``.
+    """
+
+    units: Mapping[str, str]
+    facts: list[FactV1] = field(default_factory=list)
+    said: dict[str, dict[str, object]] = field(default_factory=dict)
+
+    def add(self, fact: FactV1) -> None:
+        """Take in one more fact. Called for each of a report's hundreds."""
+        self.facts.append(fact)
+        said = self.said.get(fact.subject)
+        if said is None:
+            self.said[fact.subject] = said = {}
+        unit, value = fact.unit, fact.value
+        usual = self.units.get(fact.name) == unit and (type(value) is bool) == (unit == "bool")
+        said[fact.name] = value if usual else [value, unit]
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
     """What a report says of items that are judged, and the names of what it says besides.
 
-    *sent* are the facts as they came, by item and by the subject on file: most say what was known, and are compared
-    before anything is made of them.
+    *sent* are all facts by item; *said* those that are judged, in short, by item and by the subject on file: most
+    repeat what was known, and are compared before anything is made of them.
     """
 
-    sent: Sent
+    sent: Mapping[str, ItemFacts]
+    said: Mapping[str, Mapping[str, Mapping[str, object]]]
     problems: Mapping[str, list[Problem]]
     items: tuple[str, ...]
     observed: tuple[str, ...]
-    times: Mapping[float, datetime]
+    subjects: Mapping[str, str]
+    clock: ReportClock
 
     def facts(self, item: str) -> list[Fact]:
         """The item's facts in the judge's words."""
-        return [
-            Fact(item, subject, fact.name, fact.value, fact.unit, self.times[fact.observed_at])
-            for subject, facts in self.sent.get(item, _NOTHING).items()
-            for fact in facts
-        ]
+        found, judged = [], self.said.get(item, {})
+        for fact in self.sent[item].facts if item in self.sent else ():
+            subject = self.subjects.get(fact.subject, fact.subject)
+            if subject in judged:
+                at = self.clock.observed(fact.observed_at)
+                found.append(Fact(item, subject, fact.name, fact.value, fact.unit, at))
+        return found
 
     def newest(self, item: str, default: datetime) -> datetime:
         """When the item was measured last in this report; *default* when it brought no fact."""
-        sent = self.sent.get(item, _NOTHING).values()
-        return max((self.times[fact.observed_at] for facts in sent for fact in facts), default=default)
+        sent = self.sent.get(item)
+        if sent is None:
+            return default
+        return self.clock.observed(max(fact.observed_at for fact in sent.facts))
 
-
-_NOTHING: Final[Mapping[str, Sequence[FactV1]]] = {}
+    def as_json(self) -> dict[str, object]:
+        """All facts as the stored report keeps them; ``ages`` are seconds from an item's oldest fact to the writing."""
+        boottime = self.clock.boottime
+        oldest = {item: min(fact.observed_at for fact in sent.facts) for item, sent in self.sent.items()}
+        return {
+            "facts": {item: sent.said for item, sent in self.sent.items()},
+            "ages": {item: round(boottime - seconds, 3) for item, seconds in oldest.items()},
+        }
 
 
 def content_of(report: ReportV1, ruleset: Ruleset, clock: ReportClock, subjects: Mapping[str, str]) -> Content:
@@ -57,34 +87,39 @@ def content_of(report: ReportV1, ruleset: Ruleset, clock: ReportClock, subjects:
     in the stored report and named in ``observed``: an observation, not an error.
     """
     observed = dict.fromkeys(key for key in report.covered if key not in ruleset.items)
-    sent = {
-        item: {subject: facts for subject, facts in held.items() if _is_judged(item, subject, ruleset, observed)}
-        for item, held in _by_item_and_subject(report.facts, subjects).items()
+    sent = _by_item(report.facts, ruleset)
+    said = {
+        item: {
+            subjects.get(subject, subject): facts
+            for subject, facts in held.said.items()
+            if _is_judged(item, subject, ruleset, observed)
+        }
+        for item, held in sent.items()
     }
+    problems = _problems(report, subjects)
+    spoken_of = dict.fromkeys((*report.covered, *(item for item, held in said.items() if held), *problems))
+    items = tuple(key for key in spoken_of if _is_of_a_node(key, ruleset))
+    return Content(sent, said, problems, items, tuple(observed), subjects, clock)
+
+
+def _by_item(facts: Iterable[FactV1], ruleset: Ruleset) -> dict[str, ItemFacts]:
+    found: dict[str, ItemFacts] = {}
+    for fact in facts:
+        held = found.get(fact.item)
+        if held is None:
+            item = ruleset.items.get(fact.item)
+            found[fact.item] = held = ItemFacts(item.facts if item is not None else {})
+        held.add(fact)
+    return found
+
+
+def _problems(report: ReportV1, subjects: Mapping[str, str]) -> dict[str, list[Problem]]:
     problems: dict[str, list[Problem]] = {}
     for met in report.problems:
         subject = subjects.get(met.subject, met.subject) if met.subject else met.subject
         problem = Problem(met.item, subject, ProblemKind(met.kind), met.detail)
         problems.setdefault(met.item, []).append(problem)
-    spoken_of = dict.fromkeys((*report.covered, *(item for item, held in sent.items() if held), *problems))
-    items = tuple(key for key in spoken_of if _is_of_a_node(key, ruleset))
-    times = {seconds: clock.observed(seconds) for seconds in {fact.observed_at for fact in report.facts}}
-    return Content(sent, problems, items, tuple(observed), times)
-
-
-def _by_item_and_subject(facts: Iterable[FactV1], subjects: Mapping[str, str]) -> dict[str, dict[str, list[FactV1]]]:
-    """One pass over the facts: a report has hundreds."""
-    found: dict[str, dict[str, list[FactV1]]] = {}
-    for fact in facts:
-        held = found.get(fact.item)
-        if held is None:
-            found[fact.item] = held = {}
-        subject = subjects.get(fact.subject, fact.subject) if subjects else fact.subject
-        if subject in held:
-            held[subject].append(fact)
-        else:
-            held[subject] = [fact]
-    return found
+    return problems
 
 
 def missing_items(report: ReportV1, ruleset: Ruleset) -> tuple[str, ...] | None:
@@ -93,28 +128,6 @@ def missing_items(report: ReportV1, ruleset: Ruleset) -> tuple[str, ...] | None:
         return None
     covered = set(report.covered)
     return tuple(key for key in ruleset.due(Cadence(report.cadence)) if key not in covered)
-
-
-def compact_facts(report: ReportV1, ruleset: Ruleset) -> dict[str, object]:
-    """All facts as the stored report keeps them: a value alone where its unit is the catalogue's, else with its unit.
-
-    ``ages`` are seconds from an item's oldest fact to the writing of the report.
-    """
-    facts: dict[str, dict[str, dict[str, object]]] = {}
-    oldest: dict[str, float] = {}
-    for fact in report.facts:
-        held = facts.get(fact.item)
-        if held is None:
-            facts[fact.item] = held = {}
-            oldest[fact.item] = fact.observed_at
-            item = ruleset.items.get(fact.item)
-            units: Mapping[str, str] = item.facts if item is not None else {}
-        elif fact.observed_at < oldest[fact.item]:
-            oldest[fact.item] = fact.observed_at
-        usual = units.get(fact.name) == fact.unit
-        held.setdefault(fact.subject, {})[fact.name] = fact.value if usual else [fact.value, fact.unit]
-    boottime = report.clock.boottime
-    return {"facts": facts, "ages": {item: round(boottime - seconds, 3) for item, seconds in oldest.items()}}
 
 
 def _is_of_a_node(key: str, ruleset: Ruleset) -> bool:
