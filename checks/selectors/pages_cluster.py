@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import Case, CharField, F, Func, IntegerField, Min, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce, NullIf
 
@@ -109,7 +109,9 @@ def _counted(nodes: "QuerySet[PlacedNode]", column: str, *, now: datetime) -> li
         FROM ({rows}) s JOIN ({keys}) n ON n.id = s.node_id
         GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
     """  # noqa: S608  (column is one of two names above; the inner statements carry their values)
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
+        # 4,096 nodes have 180,000 groups: with PostgreSQL's 4 MB they are sorted on disk, at three times the cost.
+        cursor.execute("SET LOCAL work_mem = '64MB'")
         cursor.execute(statement, (*row_values, *key_values))
         return list(cursor.fetchall())
 

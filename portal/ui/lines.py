@@ -37,7 +37,7 @@ class Line:
     subject: str
     hostname: str = ""
     current: bool = False
-    unmeasured: bool = False
+    waits: bool = False
 
 
 def lines_of(
@@ -94,7 +94,7 @@ def line_of(
         subject=row.subject,
         hostname=hostname,
         current=current,
-        unmeasured=unmeasured(row),
+        waits=waits_for_start(row),
     )
 
 
@@ -111,8 +111,10 @@ def why(row: ShownState) -> str:
     return reason_said(row.reason, row.detail)
 
 
-def unmeasured(row: ShownState) -> bool:
-    """Whether nothing was ever measured here and that stops no health answer: unknown, but no news."""
+def waits_for_start(row: ShownState) -> bool:
+    """Whether it says nothing about health: never measured, or too long ago, and not asked for until a start."""
+    if row.shown == "stale":
+        return row.cadence not in ("tick", "daily")
     return row.reason == "never_measured" and row.blocks < 2
 
 

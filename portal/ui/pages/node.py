@@ -18,7 +18,7 @@ from portal.ui import figures, words
 from portal.ui.answers import node_sentence
 from portal.ui.criteria import Rules
 from portal.ui.events import Event, newest, of_flips, of_gap, of_recheck
-from portal.ui.lines import Line, counts_of, lines_of, unmeasured
+from portal.ui.lines import Line, counts_of, lines_of, waits_for_start
 from portal.ui.matrix import Count
 from portal.ui.recheck import Progress, progress_of
 from portal.ui.subjects import subject_label
@@ -100,7 +100,7 @@ def node_page(
     """Collect the page; *layer* narrows the table of items only."""
     rows = rows_of_node(node, now=now)
     live = [row for row in rows if not row.shadow and row.item in rules]
-    bad = [row for row in live if row.blocks == 2 or (row.shown == "stale" and row.severity == "blocker")]
+    bad = [row for row in live if row.blocks == 2 or _stale_blocker(row)]
     lines = lines_of(rows, cluster=cluster, hostname=node.hostname, rules=rules, language=get_language() or "en")
     worst = next(iter(lines), None) if bad else None
     asked = rechecks_of(node, limit=EVENTS)
@@ -131,18 +131,22 @@ def node_page(
     )
 
 
+def _stale_blocker(row: ShownState) -> bool:
+    return row.shown == "stale" and row.severity == "blocker" and not waits_for_start(row)
+
+
 def grouped(lines: Sequence[Line]) -> tuple[LinesGroup, ...]:
     """What deviates first and without a heading, then passes, what does not apply, and what nothing measures yet."""
     live = [line for line in lines if not line.shadow]
-    unmeasured_yet = [line for line in live if line.unmeasured]
-    speaking = [line for line in live if not line.unmeasured and line.verdict not in ("pass", "na")]
+    waiting = [line for line in live if line.waits]
+    speaking = [line for line in live if not line.waits and line.verdict not in ("pass", "na")]
     passing = [line for line in live if line.verdict == "pass"]
     excused = [line for line in live if line.verdict == "na"]
     shadow = [line for line in lines if line.shadow]
     headed = (
         ("", speaking),
         (_counted(_("Passing"), passing), passing),
-        (_counted(_("Not measured yet, stops no health answer"), unmeasured_yet), unmeasured_yet),
+        (_counted(_("Not asked for until a start, stops no health answer"), waiting), waiting),
         (_counted(_("Does not apply to this hardware"), excused), excused),
         (_counted(_("In shadow: no probe yet, blocks nothing"), shadow), shadow),
     )
@@ -154,7 +158,7 @@ def gpus_of(rows: Sequence[ShownState]) -> tuple[Gpu, ...]:
     subjects = sorted(
         {row.subject for row in rows if row.subject.startswith("gpu")}, key=lambda name: (len(name), name)
     )
-    telling = [row for row in rows if not row.shadow and not unmeasured(row)]
+    telling = [row for row in rows if not row.shadow and not waits_for_start(row)]
     found = (_gpu(subject, [row for row in telling if row.subject == subject]) for subject in subjects)
     return tuple(gpu for gpu in found if gpu)
 
