@@ -13,7 +13,8 @@ from readiness_agent.probes.limits import LIMITS
 from readiness_agent.probes.memory import MEMORY
 from readiness_agent.probes.numa import NUMA
 from readiness_agent.probes.storage import STORAGE
+from readiness_agent.probes.xid import XID
 from readiness_agent.source import Probe
 
-PROBES: Tuple[Probe, ...] = (GPU, KERNEL, LIMITS, NUMA, CPUFREQ, CLOCK, MEMORY, STORAGE, CHECKPOINT)
+PROBES: Tuple[Probe, ...] = (GPU, XID, KERNEL, LIMITS, NUMA, CPUFREQ, CLOCK, MEMORY, STORAGE, CHECKPOINT)
 """All probes; the slowest first, because a few of them run at once."""

@@ -1,4 +1,4 @@
-"""GPUs of the node, from one run of ``nvidia-smi -q -x``."""
+"""GPUs of the node, from one report of NVML or of ``nvidia-smi``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Callable, Dict, List, Optional, Sequence, Tuple
 from readiness_agent.facts import (
     ERROR,
     MISSING,
-    NOT_CAPTURED,
     UNREADABLE,
     CouldNotMeasure,
     Findings,
@@ -15,14 +14,13 @@ from readiness_agent.facts import (
     Unreadable,
 )
 from readiness_agent.parsers.nvidia_smi_errors import parse_smi_errors
-from readiness_agent.parsers.nvidia_smi_xml import SmiGpu, SmiLog, parse_smi_xml
-from readiness_agent.probes.gpu_evidence import smi_evidence
+from readiness_agent.parsers.nvidia_smi_xml import SmiGpu, SmiLog
+from readiness_agent.probes import nvlink
+from readiness_agent.probes.gpu_report import GpuReport, ask_for_report
 from readiness_agent.probes.jobs import is_job
+from readiness_agent.probes.pcie import link_on_bus
 from readiness_agent.probes.subjects import gpus_on_bus, names_of_gpus
 from readiness_agent.source import CommandResult, Probe, ProbeContext, Source
-
-ARGV = ("nvidia-smi", "-q", "-x")
-PLAIN_ARGV = ("nvidia-smi", "-q")
 
 Columns = Tuple[Tuple[str, str], ...]
 
@@ -52,35 +50,22 @@ GPU_ITEMS: Dict[str, Columns] = {
 }
 """Facts of one GPU that stand in the report as they are: item, then name (also the field's) and unit."""
 
-NODE_ITEMS = ("gpu-present", "gpu-fabric", "persistence-mode")
-ITEMS = ("gpu-present", "gpu-clean", *GPU_ITEMS, "gpu-fabric", "persistence-mode")
+PCIE_COLUMNS = ("width", "width_max", "generation", "generation_max")
+EACH_GPU = ("gpu-clean", *GPU_ITEMS, *nvlink.ITEMS)
+ITEMS = ("gpu-present", *EACH_GPU, "gpu-fabric", "persistence-mode")
 
 
 def measure(source: Source, context: ProbeContext) -> ProbeResult:
     """All GPU items at once."""
     findings = Findings(source.now_boottime())
     with findings.attempt(*ITEMS):
-        result, log = _ask(source)
-        findings.evidence(smi_evidence(result), *ITEMS)
-        if log.error is not None:
-            _no_report(findings, result, log.error)
+        report = ask_for_report(source)
+        findings.evidence(report.evidence, *ITEMS)
+        if report.log.error is not None and report.result is not None:
+            _no_report(findings, report.result, report.log.error)
         else:
-            _report(findings, source, context, log)
+            _report(findings, source, context, report)
     return findings.result()
-
-
-def _ask(source: Source) -> Tuple[CommandResult, SmiLog]:
-    """The report in XML; in plain text where a capture holds only that."""
-    try:
-        result = source.run(ARGV)
-        return result, parse_smi_xml(result.stdout)
-    except CouldNotMeasure as error:
-        if error.kind != NOT_CAPTURED:
-            raise
-    from readiness_agent.parsers.nvidia_smi_text import parse_smi_text  # never needed on a live node
-
-    result = source.run(PLAIN_ARGV)
-    return result, parse_smi_text(result.stdout)
 
 
 def _no_report(findings: Findings, result: CommandResult, error: str) -> None:
@@ -97,10 +82,11 @@ def _no_report(findings: Findings, result: CommandResult, error: str) -> None:
             findings.problem(item, ERROR, errors.sentence)
 
 
-def _report(findings: Findings, source: Source, context: ProbeContext, log: SmiLog) -> None:
+def _report(findings: Findings, source: Source, context: ProbeContext, report: GpuReport) -> None:
+    log = report.log
     addresses = [gpu.bus_id for gpu in log.gpus]
     if "" in addresses or len(set(addresses)) != len(addresses):
-        raise Unreadable("nvidia-smi shows two GPUs at one PCI address, or one without an address")
+        raise Unreadable("the driver shows two GPUs at one PCI address, or one without an address")
     on_bus = gpus_on_bus(source)
     names = names_of_gpus([*addresses, *on_bus])
     absent = [address for address in on_bus if address not in addresses]
@@ -113,16 +99,15 @@ def _report(findings: Findings, source: Source, context: ProbeContext, log: SmiL
         findings.fact("persistence-mode", "gpus_without_persistence", without, "count")
     for gpu in log.gpus:
         _one_gpu(findings, source, context, gpu, names[gpu.bus_id])
+    nvlink.measure_links(findings, source, report, [gpu for gpu in log.gpus if not gpu.lost], names)
     for address in absent:
-        for item in ("gpu-clean", *GPU_ITEMS):
-            detail = f"the GPU at {address} is on the PCI bus, and nvidia-smi does not show it"
-            findings.problem(item, MISSING, detail, names[address])
+        _absent_gpu(findings, source, address, names[address])
 
 
 def _presence(findings: Findings, log: SmiLog, absent: Sequence[str]) -> None:
     """What is attached and not described, on the bus and not shown, or described as lost: all count as lost."""
     if log.attached_gpus is None or log.attached_gpus < len(log.gpus):
-        raise Unreadable(f"nvidia-smi says {log.attached_gpus} attached GPUs and describes {len(log.gpus)}")
+        raise Unreadable(f"the driver says {log.attached_gpus} attached GPUs and describes {len(log.gpus)}")
     unseen = max(log.attached_gpus - len(log.gpus), len({*log.lost_handles, *absent}))
     broken = sum(1 for gpu in log.gpus if gpu.lost or gpu.recovery)
     findings.fact("gpu-present", "gpus_visible", len(log.gpus), "count")
@@ -149,19 +134,33 @@ def _how_many(gpus: Sequence[SmiGpu], is_good: Callable[[SmiGpu], Optional[bool]
     answers = [is_good(gpu) for gpu in gpus]
     bad = answers.count(False)
     if not answers or (bad == 0 and None in answers):
-        raise Unreadable(f"nvidia-smi does not show the {what} of every GPU")
+        raise Unreadable(f"the driver does not show the {what} of every GPU")
     return bad
 
 
 def _one_gpu(findings: Findings, source: Source, context: ProbeContext, gpu: SmiGpu, name: str) -> None:
     if gpu.lost:
-        for item in ("gpu-clean", *GPU_ITEMS):
+        for item in EACH_GPU:
             findings.problem(item, ERROR, f"the GPU at {gpu.bus_id} cannot be read ({gpu.lost})", name)
         return
+    if gpu.width is None or gpu.generation is None:
+        told = {column: value for column in PCIE_COLUMNS if (value := getattr(gpu, column)) is not None}
+        gpu = gpu._replace(**{**link_on_bus(source, gpu.bus_id), **told})
     for item, columns in GPU_ITEMS.items():
         _columns(findings, item, columns, gpu, name)
     with findings.attempt("gpu-clean", subject=name):
         _cleanness(findings, source, context, gpu, name)
+
+
+def _absent_gpu(findings: Findings, source: Source, address: str, name: str) -> None:
+    """A GPU that only the bus shows: its link can still be told."""
+    link = link_on_bus(source, address)
+    for column, unit in GPU_ITEMS["gpu-pcie-width"]:
+        if column in link:
+            findings.fact("gpu-pcie-width", column, link[column], unit, name)
+    for item in EACH_GPU:
+        detail = f"the GPU at {address} is on the PCI bus, and the driver does not show it"
+        findings.problem(item, MISSING, detail, name)
 
 
 def _columns(findings: Findings, item: str, columns: Columns, gpu: SmiGpu, name: str) -> None:
@@ -169,13 +168,13 @@ def _columns(findings: Findings, item: str, columns: Columns, gpu: SmiGpu, name:
     for column, unit in known:
         findings.fact(item, column, getattr(gpu, column), unit, name)
     if {column for column, _ in known} <= {"utilization"}:
-        findings.problem(item, UNREADABLE, f"nvidia-smi says nothing about it for the GPU at {gpu.bus_id}", name)
+        findings.problem(item, UNREADABLE, f"the driver says nothing about it for the GPU at {gpu.bus_id}", name)
 
 
 def _cleanness(findings: Findings, source: Source, context: ProbeContext, gpu: SmiGpu, name: str) -> None:
     """Foreign processes and memory; nothing at all while one process is neither known as a job's nor as foreign."""
     if gpu.processes is None:
-        raise Unreadable(f"nvidia-smi does not list the processes of the GPU at {gpu.bus_id}")
+        raise Unreadable(f"the driver does not list the processes of the GPU at {gpu.bus_id}")
     jobs = _jobs(source, context, [one.pid for one in gpu.processes])
     findings.fact("gpu-clean", "foreign_processes", len(gpu.processes) - jobs, "count", name)
     findings.fact("gpu-clean", "job_processes", jobs, "count", name)
@@ -192,7 +191,7 @@ def _jobs(source: Source, context: ProbeContext, pids: List[Optional[int]]) -> i
     count = 0
     for pid in pids:
         if pid is None:
-            raise Unreadable("nvidia-smi shows a process without its pid")
+            raise Unreadable("the driver shows a process without its pid")
         try:
             count += is_job(source, pid, context.job_user)
         except CouldNotMeasure as error:

@@ -1,8 +1,10 @@
-"""The part of nvidia-smi's report that is worth keeping as evidence."""
+"""The part of a report about GPUs that is worth keeping as evidence."""
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any, Dict
 
 from readiness_agent.source import CommandResult
 
@@ -15,6 +17,7 @@ _LINES = re.compile(
 )
 _REPORT = "<nvidia_smi_log"
 _MOST_OF_AN_ERROR = 2000
+_NOT_SUPPORTED = 3
 
 
 def smi_evidence(result: CommandResult) -> str:
@@ -22,3 +25,15 @@ def smi_evidence(result: CommandResult) -> str:
     if _REPORT not in result.stdout:
         return f"exit code {result.exit_code}\n{result.stdout[:_MOST_OF_AN_ERROR]}{result.stderr[:_MOST_OF_AN_ERROR]}"
     return "\n".join(line.strip() for line in result.stdout.splitlines() if _LINES.search(line))
+
+
+def nvml_evidence(raw: Any) -> str:
+    """NVML's answers, one line a GPU, without those about single links and what is not supported."""
+    node = {name: value for name, value in raw["values"].items() if name in ("driver", "cuda", "count")}
+    return "\n".join([json.dumps(node), *(json.dumps(_shown(gpu)) for gpu in raw["gpus"])])
+
+
+def _shown(gpu: Dict[str, Any]) -> Dict[str, Any]:
+    shown = {name: value for name, value in gpu["values"].items() if " link " not in name}
+    refused = {name: code for name, code in gpu["errors"].items() if code != _NOT_SUPPORTED}
+    return {**shown, "refused": refused} if refused else shown

@@ -249,6 +249,12 @@ def test_a_report_in_plain_text_will_do_where_a_capture_holds_only_that() -> Non
 
 
 def test_the_probe_covers_the_items_it_sends() -> None:
-    result = measure(shared(BURN.format("idle0")))
+    commands: dict[str, Answer] = {
+        SMI: shared(BURN.format("idle0")),
+        "nvidia-smi nvlink -s": shared("captures/h200x2-burn/commands/nvlink-s.idle0"),
+        "nvidia-smi nvlink -e": shared("captures/h200x2-burn/commands/nvlink-e.idle0"),
+    }
+
+    result = GPU.run(FakeSource(commands=commands), ProbeContext())
 
     assert {one.item for one in result.facts} == set(GPU.items)

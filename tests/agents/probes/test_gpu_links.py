@@ -61,6 +61,7 @@ def test_the_raw_answers_of_nvml_are_the_evidence() -> None:
     (evidence,) = by_nvml(NVML)[0].evidence
 
     assert '"temperature": 52' in evidence.text
+    assert " link " not in evidence.text
 
 
 @pytest.mark.parametrize("kind", [MISSING, ERROR, NOT_CAPTURED])

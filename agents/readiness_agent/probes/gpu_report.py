@@ -1,0 +1,76 @@
+"""Where the GPU probe gets its records from: NVML, else ``nvidia-smi -q -x`` with ``nvidia-smi nvlink``."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Optional, Tuple
+
+from readiness_agent.facts import NOT_CAPTURED, CouldNotMeasure
+from readiness_agent.parsers.nvidia_smi_xml import SmiLog, parse_smi_xml
+from readiness_agent.parsers.nvlink import NvlinkErrors, NvlinkGpu, parse_nvlink_errors, parse_nvlink_status
+from readiness_agent.parsers.nvml import NvmlLog, parse_nvml
+from readiness_agent.probes.gpu_evidence import nvml_evidence, smi_evidence
+from readiness_agent.source import CommandResult, Json, Source
+
+NVML = "nvml"
+ARGV = ("nvidia-smi", "-q", "-x")
+PLAIN_ARGV = ("nvidia-smi", "-q")
+LINKS_ARGV = ("nvidia-smi", "nvlink", "-s")
+LINK_ERRORS_ARGV = ("nvidia-smi", "nvlink", "-e")
+
+LINKS_DEADLINE = 2.0
+"""Seconds for each of the two short commands: with the report's own 8 they stay below the probe's deadline."""
+
+
+class GpuReport(NamedTuple):
+    """One report, whoever gave it."""
+
+    log: SmiLog
+    evidence: str
+    nvml: Optional[NvmlLog]
+    """None when the tool was asked."""
+    result: Optional[CommandResult]
+    """What the tool printed; None when NVML was asked."""
+
+    def links(self, source: Source) -> Tuple[NvlinkGpu, ...]:
+        """The NVLinks of every GPU."""
+        if self.nvml is not None:
+            return self.nvml.links
+        return parse_nvlink_status(source.run(LINKS_ARGV, LINKS_DEADLINE).stdout)
+
+    def link_errors(self, source: Source) -> Tuple[NvlinkErrors, ...]:
+        """The error counters of the NVLinks of every GPU."""
+        if self.nvml is not None:
+            return self.nvml.link_errors
+        return parse_nvlink_errors(source.run(LINK_ERRORS_ARGV, LINKS_DEADLINE).stdout)
+
+
+def ask_for_report(source: Source) -> GpuReport:
+    """The report of NVML; of nvidia-smi where there is no NVML, or none that answers; in plain text where a capture
+    holds only that."""
+    try:
+        raw = source.call(NVML, _nvml)
+        log = parse_nvml(raw)
+        return GpuReport(log.smi, nvml_evidence(raw), log, None)
+    except CouldNotMeasure:
+        pass  # nvidia-smi says in words what is wrong, if it is the driver
+    result, smi = _of_tool(source)
+    return GpuReport(smi, smi_evidence(result), None, result)
+
+
+def _nvml() -> Json:
+    from readiness_agent.probes.nvml import ask_nvml  # ctypes is loaded on live nodes only
+
+    return ask_nvml()
+
+
+def _of_tool(source: Source) -> Tuple[CommandResult, SmiLog]:
+    try:
+        result = source.run(ARGV)
+        return result, parse_smi_xml(result.stdout)
+    except CouldNotMeasure as error:
+        if error.kind != NOT_CAPTURED:
+            raise
+    from readiness_agent.parsers.nvidia_smi_text import parse_smi_text  # never needed on a live node
+
+    result = source.run(PLAIN_ARGV)
+    return result, parse_smi_text(result.stdout)
