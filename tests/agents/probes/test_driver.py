@@ -1,0 +1,77 @@
+"""Whether the driver may run the CUDA runtime that the training environment loads."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from readiness_agent.facts import EVERY_SUBJECT, MISSING, NOT_CAPTURED, CouldNotMeasure, ProbeResult
+from readiness_agent.probes.driver import DRIVER
+from readiness_agent.source import ProbeContext
+from tests.agents.parsers.inputs import shared
+from tests.agents.probes.fake_source import FakeSource, problems, values
+
+VERSION = "/proc/driver/nvidia/version"
+KERNEL = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  {}  Sat Feb 24 22:09:05 UTC 2024\n"
+NVML = {"values": {"driver": "515.48.07", "cuda": 11070}, "errors": {}, "gpus": []}
+
+
+def measure(driver: str | None, environment: Any, nvml: Any = None) -> ProbeResult:
+    files: dict[str, str | CouldNotMeasure] = {VERSION: driver} if driver else {}
+    calls = {"training environment": environment}
+    if nvml is not None:
+        calls["nvml"] = nvml
+    return DRIVER.run(FakeSource(files, calls=calls), ProbeContext())
+
+
+def test_the_h200_node_runs_what_its_training_environment_loads() -> None:
+    environment = json.loads(shared("captures/h200x2-burn/commands/trainenv"))
+
+    result = measure(shared("captures/h200x2-burn/files/proc/driver/nvidia/version"), environment)
+
+    assert values(result, "driver-cuda-match") == {
+        "driver": "580.159.04", "cuda_runtime": "13.0", "compat_loaded": False, "compatible": True,
+    }  # fmt: skip
+
+
+def test_a_runtime_that_is_newer_than_the_driver_is_not_compatible() -> None:
+    result = measure(KERNEL.format("515.48.07"), {"maps": ["/venv/lib/libcudart.so.12"]}, NVML)
+
+    assert values(result, "driver-cuda-match") == {
+        "driver": "515.48.07", "cuda_driver": "11.7", "cuda_runtime": "12", "compat_loaded": False,
+        "compatible": False,
+    }  # fmt: skip
+
+
+def test_a_loaded_compat_package_makes_it_legal_and_is_shown() -> None:
+    maps = ["/venv/lib/libcudart.so.12", "/usr/local/cuda-12.4/compat/libcuda.so.550.54.15"]
+
+    facts = values(measure(KERNEL.format("515.48.07"), {"maps": maps}, NVML), "driver-cuda-match")
+
+    assert (facts["compat_loaded"], facts["compatible"]) == (True, True)
+
+
+def test_without_a_training_environment_the_driver_alone_is_told() -> None:
+    result = measure(KERNEL.format("535.161.08"), CouldNotMeasure(MISSING, "no job has a CUDA runtime loaded"))
+
+    assert values(result, "driver-cuda-match") == {"driver": "535.161.08"}
+    assert problems(result, "driver-cuda-match") == [(EVERY_SUBJECT, MISSING)]
+
+
+def test_an_environment_without_a_runtime_is_missing_it() -> None:
+    result = measure(KERNEL.format("535.161.08"), {"maps": ["/usr/lib/libc.so.6"]})
+
+    assert problems(result, "driver-cuda-match") == [(EVERY_SUBJECT, MISSING)]
+
+
+def test_without_a_driver_nothing_is_told() -> None:
+    result = measure(None, {"maps": ["/venv/lib/libcudart.so.12"]})
+
+    assert result.facts == ()
+    assert problems(result, "driver-cuda-match") == [(EVERY_SUBJECT, MISSING)]
+
+
+def test_an_environment_that_was_not_captured_is_not_captured() -> None:
+    result = measure(KERNEL.format("535.161.08"), CouldNotMeasure(NOT_CAPTURED, "not in this capture"))
+
+    assert problems(result, "driver-cuda-match") == [(EVERY_SUBJECT, NOT_CAPTURED)]
