@@ -15,3 +15,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("portal.ui.urls")),
 ]
+
+# Programs that Django refuses before a view is reached are not shown a page.
+handler400 = "checks.api.refusals.bad_request"
+handler500 = "checks.api.refusals.server_error"
