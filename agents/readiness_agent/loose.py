@@ -47,6 +47,8 @@ MIRROR_COMMANDS = {
     "sysctl-a": ("sysctl", "-a"),
 }
 
+MIRROR_CALLS = {"adjtimex": "adjtimex", "trainenv": "training environment"}
+
 MIRROR_SNAPSHOT_COMMANDS = {
     "smi-q-x.{}.xml": SMI_XML,
     "nvlink-s.{}": ("nvidia-smi", "nvlink", "-s"),
@@ -146,7 +148,7 @@ def _mirror(path: str) -> List[Snapshot]:
     files = {**_kernel_settings(texts.get("sysctl-a", "")), **files}
     if "/job.limits" in files:
         files[JOB_LIMITS] = files["/job.limits"]
-    calls = {"adjtimex": json.loads(texts["adjtimex"])} if "adjtimex" in texts else {}
+    calls = {call: json.loads(texts[name]) for name, call in MIRROR_CALLS.items() if name in texts}
     commands = {command_key(argv): texts[name] for name, argv in MIRROR_COMMANDS.items() if name in texts}
     names = [path.partition(".")[2] for path in files if path.startswith("/unixtime.")]
     return [_mirror_snapshot(name, files, commands, texts, calls) for name in names]

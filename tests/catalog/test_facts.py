@@ -28,6 +28,30 @@ FACTS = {
         "gpus_not_completed": "count", "gpus_not_success": "count", "cliques": "text", "cluster_uuids": "text",
     },
     "gpu-firmware": {"vbios": "text", "inforom": "text", "part_number": "text"},
+    "gpu-xid": {
+        "fatal_xids": "count", "application_xids": "count", "xids": "text", "recovery_action": "text",
+        "off_bus": "bool",
+    },
+    "gpu-nvlink-links": {"links_up": "count", "links": "count", "link_speed_min": "GB/s"},
+    "gpu-nvlink-errors": {
+        "recovery_errors": "count", "replay_errors": "count", "crc_errors": "count", "effective_ber": "ratio",
+        "utilization": "percent",
+    },
+    "driver-cuda-match": {
+        "driver": "text", "cuda_driver": "text", "environment": "text", "cuda_runtime": "text", "compat_loaded": "bool",
+        "compatible": "bool",
+    },
+    "rdma-link": {
+        "device": "text", "state": "text", "physical_state": "text", "rate": "Gb/s", "link_downed": "count",
+        "symbol_errors": "count",
+    },
+    "nic-drop-rate": {"drop_share": "percent", "packets": "packets", "discarded": "packets", "counters": "text"},
+    "nic-queue-depth": {
+        "link_layer": "text", "model": "text", "rx_ring": "count", "tx_ring": "count", "channels": "count",
+    },
+    "nvme-health": {
+        "disks": "count", "critical_warnings": "count", "disks_low_spare": "count", "wear_max": "percent",
+    },
     "persistence-mode": {"gpus_without_persistence": "count"},
     "sysctl-swappiness": SYSCTL | {"swap_devices": "count"},
     "sysctl-somaxconn": SYSCTL,

@@ -48,7 +48,7 @@ def ask_for_report(source: Source) -> GpuReport:
     """The report of NVML; of nvidia-smi where there is no NVML, or none that answers; in plain text where a capture
     holds only that."""
     try:
-        raw = source.call(NVML, _nvml)
+        raw = source.call(NVML, ask_nvml)
         log = parse_nvml(raw)
         return GpuReport(log.smi, nvml_evidence(raw), log, None)
     except CouldNotMeasure:
@@ -57,10 +57,11 @@ def ask_for_report(source: Source) -> GpuReport:
     return GpuReport(smi, smi_evidence(result), None, result)
 
 
-def _nvml() -> Json:
-    from readiness_agent.probes.nvml import ask_nvml  # ctypes is loaded on live nodes only
+def ask_nvml() -> Json:
+    """NVML's answers about this machine; for ``Source.call``."""
+    from readiness_agent.probes import nvml  # ctypes is loaded on live nodes only
 
-    return ask_nvml()
+    return nvml.ask_nvml()
 
 
 def _of_tool(source: Source) -> Tuple[CommandResult, SmiLog]:

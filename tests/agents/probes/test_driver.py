@@ -30,7 +30,8 @@ def test_the_h200_node_runs_what_its_training_environment_loads() -> None:
     result = measure(shared("captures/h200x2-burn/files/proc/driver/nvidia/version"), environment)
 
     assert values(result, "driver-cuda-match") == {
-        "driver": "580.159.04", "cuda_runtime": "13.0", "compat_loaded": False, "compatible": True,
+        "driver": "580.159.04", "environment": "job", "cuda_runtime": "13.0", "compat_loaded": False,
+        "compatible": True,
     }  # fmt: skip
 
 
@@ -38,8 +39,8 @@ def test_a_runtime_that_is_newer_than_the_driver_is_not_compatible() -> None:
     result = measure(KERNEL.format("515.48.07"), {"maps": ["/venv/lib/libcudart.so.12"]}, NVML)
 
     assert values(result, "driver-cuda-match") == {
-        "driver": "515.48.07", "cuda_driver": "11.7", "cuda_runtime": "12", "compat_loaded": False,
-        "compatible": False,
+        "driver": "515.48.07", "cuda_driver": "11.7", "environment": "job", "cuda_runtime": "12",
+        "compat_loaded": False, "compatible": False,
     }  # fmt: skip
 
 
@@ -51,8 +52,22 @@ def test_a_loaded_compat_package_makes_it_legal_and_is_shown() -> None:
     assert (facts["compat_loaded"], facts["compatible"]) == (True, True)
 
 
-def test_without_a_training_environment_the_driver_alone_is_told() -> None:
-    result = measure(KERNEL.format("535.161.08"), CouldNotMeasure(MISSING, "no job has a CUDA runtime loaded"))
+def test_before_any_job_there_is_no_environment_that_the_driver_could_misfit() -> None:
+    result = measure(KERNEL.format("535.161.08"), {"seen": "none", "maps": []})
+
+    assert values(result, "driver-cuda-match") == {"driver": "535.161.08", "environment": "none"}
+    assert result.problems == ()
+
+
+def test_after_a_job_its_environment_still_counts() -> None:
+    result = measure(KERNEL.format("535.161.08"), {"seen": "last job", "maps": ["/venv/lib/libcudart.so.12"]})
+
+    facts = values(result, "driver-cuda-match")
+    assert (facts["environment"], facts["compatible"]) == ("last job", True)
+
+
+def test_jobs_that_cannot_be_looked_for_leave_it_unknown() -> None:
+    result = measure(KERNEL.format("535.161.08"), CouldNotMeasure(MISSING, "there is no user trainer"))
 
     assert values(result, "driver-cuda-match") == {"driver": "535.161.08"}
     assert problems(result, "driver-cuda-match") == [(EVERY_SUBJECT, MISSING)]
