@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+
 _STRING: Final = {"type": "string"}
 _STRINGS: Final = {"type": "array", "items": _STRING}
 _SECONDS: Final = {"type": "integer", "description": "seconds"}
@@ -84,3 +86,20 @@ PLAN: Final = _object(
         "allow": {"type": "object", "additionalProperties": {"type": "boolean"}},
     }
 )
+
+
+class BearerScheme(OpenApiAuthenticationExtension):
+    """How the document names our tokens; registered by being defined."""
+
+    target_class = "checks.api.authentication.BearerToken"
+    name = "bearer"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "bearerFormat": "cs_<kind>_<key>_<secret>"}
+
+
+class UncheckedBearerScheme(BearerScheme):
+    """The same token, where the service checks it."""
+
+    target_class = "checks.api.authentication.UncheckedBearer"
+    name = "node_bearer"

@@ -7,8 +7,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from checks.api.authentication import BearerToken
-from checks.api.authentication import token_of
+from checks.api.authentication import BearerToken, token_of
 from checks.api.openapi import PLAN, PROBLEMS
 from checks.api.permissions import HasScope
 from checks.api.throttles import AgentThrottle

@@ -1,6 +1,8 @@
 """Partitions of the tables that grow with time. The rules stand in SQL (migration 0002) and take no argument."""
 
-from django.db import connection
+from typing import Any
+
+from django.db import connection, connections
 
 
 def ensure() -> int:
@@ -16,3 +18,12 @@ def drop() -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT drop_partitions()")
         return [name for (name,) in cursor.fetchall()]
+
+
+def ensure_after_migrate(sender: object, using: str, **kwargs: Any) -> None:
+    """Make them at each start of a deployment too, whose first step is ``migrate``; nothing on the way to zero."""
+    with connections[using].cursor() as cursor:
+        cursor.execute("SELECT to_regprocedure('ensure_partitions()') IS NOT NULL")
+        (exists,) = cursor.fetchone()
+        if exists:
+            cursor.execute("SELECT ensure_partitions()")

@@ -211,3 +211,14 @@ def test_a_token_that_comes_too_often_is_told_when_to_come_again(
 
     assert refusal(response) == (429, "throttled")
     assert 1 <= int(response["Retry-After"]) <= 60
+
+
+def test_the_openapi_document_says_how_a_report_is_sent_and_refused() -> None:
+    document = Client().get("/api/v1/schema", headers={"Accept": "application/vnd.oai.openapi+json"}).json()
+    report = document["paths"]["/api/v1/reports"]["post"]
+
+    assert report["security"] == [{"node_bearer": []}]
+    assert document["components"]["securitySchemes"]["node_bearer"]["scheme"] == "bearer"
+    sent = report["requestBody"]["content"]["application/json"]["schema"]
+    assert sent["required"] == SCHEMA["required"]
+    assert {"202", "400", "401", "403", "413", "422"} <= set(report["responses"])

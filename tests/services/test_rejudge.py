@@ -13,7 +13,7 @@ from checks.services.catalog import load_catalogue
 from checks.services.clusters import set_node_profile, set_overrides, set_profile
 from checks.services.nodes import confirm_node, retire_node, retire_subject
 from checks.services.rejudge import rejudge_cluster, rejudge_outdated
-from tests.factories import CATALOGUE, NOON, Machine, enrolled_machine, healthy_facts, make_cluster
+from tests.factories import NOON, Machine, enrolled_machine, healthy_facts, known_catalogue, make_cluster
 from tests.people import person
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +32,7 @@ def machine() -> Machine:
 
 def edited_catalogue(place: Path, file: str, pattern: str, replacement: str) -> Path:
     """A copy of our catalogue with one edit that must apply."""
-    shutil.copytree(CATALOGUE, place / "catalog")
+    shutil.copytree(known_catalogue(), place / "catalog")
     path = place / "catalog" / file
     text, edits = re.subn(pattern, replacement, path.read_text(encoding="utf-8"), count=1, flags=re.DOTALL)
     assert edits == 1
@@ -163,7 +163,7 @@ def test_a_removed_item_takes_its_rows_along(machine: Machine, tmp_path: Path) -
 def test_exactly_one_catalogue_is_in_force(machine: Machine, tmp_path: Path) -> None:
     edited = edited_catalogue(tmp_path, "system.toml", r'title = "Out of memory"', 'title = "Out of memory kills"')
     load_catalogue(path=edited, by=None, now=machine.now)
-    load_catalogue(path=CATALOGUE, by=None, now=machine.now)
+    load_catalogue(path=known_catalogue(), by=None, now=machine.now)
 
     assert CatalogVersion.objects.count() == 2
     assert catalogue_in_force().items["mem-oom"].en.title == "Out of memory"
@@ -172,7 +172,7 @@ def test_exactly_one_catalogue_is_in_force(machine: Machine, tmp_path: Path) -> 
 def test_a_catalogue_without_a_profile_in_use_is_refused_and_names_the_cluster(
     machine: Machine, tmp_path: Path
 ) -> None:
-    shutil.copytree(CATALOGUE, tmp_path / "catalog")
+    shutil.copytree(known_catalogue(), tmp_path / "catalog")
     (tmp_path / "catalog" / "profiles" / "8xh200.toml").unlink()
     in_force = CatalogVersion.objects.get(in_force=True)
 

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.core.management import call_command
 from django.db import connections
 
 from checks.models import Flip, NodeItemState, NodeMemory, Report, ReportReceipt
@@ -87,6 +88,16 @@ def test_making_partitions_again_makes_none_and_they_reach_two_weeks_ahead() -> 
     until = partitions_until()
     assert until is not None
     assert until > datetime.now(UTC) + timedelta(days=13)
+
+
+@pytest.mark.django_db(transaction=True, databases=["default", "owner"])
+def test_each_migrate_makes_the_partitions_that_are_missing() -> None:
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    with connections["owner"].cursor() as cursor:
+        cursor.execute(f"DROP TABLE checks_report_p{tomorrow:%Y%m%d}")
+    call_command("migrate", database="owner", verbosity=0, interactive=False)
+
+    assert partitions.ensure() == 0
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])
