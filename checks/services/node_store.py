@@ -1,22 +1,16 @@
 """Runs the statements of ``ingest_sql`` on the connection of the transaction: prepared, JSON in and out, no ORM."""
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 from uuid import UUID
 
 import msgspec
-import psycopg
-from django.db import connection
 from msgspec import Struct
 
+from checks.selectors.prepared import Statement, fetch_row
 from checks.services import ingest_sql
 from checks.services.node_rows import FlipRow, Known, MemoryRow, ReadinessRow, RowKey, StateRow
-
-# Django switches prepared statements off; this switches them on for the calls below only, which ask for it.
-_ONLY_WHEN_ASKED: Final = 1_000_000
 
 T = TypeVar("T")
 
@@ -164,7 +158,7 @@ def write_report(
 
     *columns* are the single values that ``_WRITE`` names.
     """
-    written, _ = _execute(
+    row = fetch_row(
         _WRITE,
         {
             "states": _rows_as_json(judged.states), "flips": as_json(judged.flips), "memory": _rows_as_json(memory),
@@ -173,7 +167,7 @@ def write_report(
             "readiness": as_json(readiness), "outbox": as_json(outbox), "body": as_json(body), **columns,
         },
     )  # fmt: skip
-    return bool(written)
+    return bool(row and row[0])
 
 
 def write_judged(
@@ -186,12 +180,12 @@ def write_judged(
     now: datetime,
 ) -> None:
     """Store what judging without a report changed in one node's rows."""
-    _execute(
+    fetch_row(
         _WRITE_JUDGED,
         {
             "node": node_id, "cluster": cluster_id, "report_id": None, "now": now,
-            "states": _rows_as_json(judged.states), "gone": as_json([Gone(*key) for key in judged.gone]), "flips": as_json(judged.flips),
-            "readiness": as_json(readiness), "outbox": as_json(outbox),
+            "states": _rows_as_json(judged.states), "gone": as_json([Gone(*key) for key in judged.gone]),
+            "flips": as_json(judged.flips), "readiness": as_json(readiness), "outbox": as_json(outbox),
         },
     )  # fmt: skip
 
@@ -206,37 +200,11 @@ def _rows_as_json(rows: Sequence[StateRow] | Sequence[MemoryRow]) -> str:
     return as_json([msgspec.structs.asdict(row) for row in rows])
 
 
-@dataclass(frozen=True, slots=True)
-class _Statement:
-    """A statement with numbered parameters, as the server prepares it, and the order of their names."""
-
-    text: str
-    names: tuple[str, ...]
-
-    @classmethod
-    def of(cls, named: str) -> "_Statement":
-        """Number the ``%(name)s`` of *named*; done once, because the driver would parse a long statement each time."""
-        names = tuple(dict.fromkeys(_PLACEHOLDER.findall(named)))
-        numbers = {name: f"${place}" for place, name in enumerate(names, start=1)}
-        return cls(_PLACEHOLDER.sub(lambda found: numbers[found[1]], named), names)
+_LOCK, _LOCK_NODE = Statement.of(ingest_sql.LOCK), Statement.of(ingest_sql.LOCK_NODE)
+_LOAD, _LOAD_ALL = Statement.of(ingest_sql.LOAD), Statement.of(ingest_sql.LOAD_ALL)
+_WRITE, _WRITE_JUDGED = Statement.of(ingest_sql.WRITE), Statement.of(ingest_sql.WRITE_JUDGED)
 
 
-_PLACEHOLDER = re.compile(r"%\((\w+)\)s")
-_LOCK, _LOCK_NODE = _Statement.of(ingest_sql.LOCK), _Statement.of(ingest_sql.LOCK_NODE)
-_LOAD, _LOAD_ALL = _Statement.of(ingest_sql.LOAD), _Statement.of(ingest_sql.LOAD_ALL)
-_WRITE, _WRITE_JUDGED = _Statement.of(ingest_sql.WRITE), _Statement.of(ingest_sql.WRITE_JUDGED)
-
-
-def _one(decoder: msgspec.json.Decoder[T], statement: _Statement, parameters: Mapping[str, Any]) -> T | None:
-    row = _execute(statement, parameters)
+def _one(decoder: msgspec.json.Decoder[T], statement: Statement, parameters: Mapping[str, Any]) -> T | None:
+    row = fetch_row(statement, parameters)
     return decoder.decode(row[0]) if row is not None else None
-
-
-def _execute(statement: _Statement, parameters: Mapping[str, Any]) -> Any:
-    connection.ensure_connection()
-    raw = connection.connection
-    if raw.prepare_threshold is None:
-        raw.prepare_threshold = _ONLY_WHEN_ASKED
-    values = [parameters[name] for name in statement.names]
-    with connection.wrap_database_errors, psycopg.RawCursor(raw) as cursor:
-        return cursor.execute(statement.text, values, prepare=True).fetchone()
