@@ -101,7 +101,8 @@ def database_from_url(url: str, *, password: str = "") -> dict[str, Any]:
     parts = urlsplit(url)
     if parts.scheme not in {"postgresql", "postgres"}:
         raise ImproperlyConfigured(f"Only PostgreSQL is supported; the address begins with {parts.scheme or url!r}://.")
-    options = dict(parse_qsl(parts.query))
+    # A server that does not answer must cost a request seconds, not the minutes that TCP would wait.
+    options = {"connect_timeout": "2"} | dict(parse_qsl(parts.query))
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")) or "countersign",

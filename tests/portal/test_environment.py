@@ -88,7 +88,7 @@ def test_a_database_address_is_taken_apart() -> None:
     database = database_from_url("postgresql://app:p%40ss@db.example:5433/portal?sslmode=verify-full")
     assert (database["USER"], database["PASSWORD"], database["HOST"]) == ("app", "p@ss", "db.example")
     assert (database["PORT"], database["NAME"]) == ("5433", "portal")
-    assert database["OPTIONS"] == {"sslmode": "verify-full"}
+    assert database["OPTIONS"] == {"sslmode": "verify-full", "connect_timeout": "2"}
 
 
 def test_a_unix_socket_is_named_by_the_query() -> None:
