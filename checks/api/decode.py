@@ -46,6 +46,11 @@ class NotValid(CountersignError):
     status = 422
 
 
+def encoding_of(request: Request) -> str:
+    """The request's Content-Encoding in small letters; empty without one."""
+    return str(request.META.get("HTTP_CONTENT_ENCODING", "")).strip().lower()
+
+
 def read_body(request: Request) -> bytes:
     """The body's bytes, refused by its stated length before any of it is read.
 
@@ -53,7 +58,7 @@ def read_body(request: Request) -> bytes:
         TooLarge: over 8 MiB, or over 1 MiB and compressed.
     """
     stated = request.META.get("CONTENT_LENGTH") or "0"
-    most = MOST_COMPRESSED if request.META.get("HTTP_CONTENT_ENCODING") == "gzip" else MOST_PLAIN
+    most = MOST_COMPRESSED if encoding_of(request) == "gzip" else MOST_PLAIN
     if stated.isdigit() and int(stated) > most:
         raise TooLarge
     return request.body

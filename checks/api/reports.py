@@ -9,7 +9,7 @@ from rest_framework.status import HTTP_202_ACCEPTED
 from rest_framework.views import APIView
 
 from checks.api.authentication import UncheckedBearer, client_address
-from checks.api.decode import decode_age, decode_report, read_body
+from checks.api.decode import decode_age, decode_report, encoding_of, read_body
 from checks.api.openapi import PROBLEMS, RECEIPT, REPORT
 from checks.api.permissions import PresentsToken
 from checks.api.throttles import AgentThrottle
@@ -31,7 +31,7 @@ class ReportView(APIView):
     )
     def post(self, request: Request) -> HttpResponse:
         """Store the report, judge it, answer with the verdicts."""
-        report = decode_report(read_body(request), encoding=request.META.get("HTTP_CONTENT_ENCODING", ""))
+        report = decode_report(read_body(request), encoding=encoding_of(request))
         receipt = record_report(
             bearer=str(request.auth),
             report=report,

@@ -191,9 +191,10 @@ def _submission(arrival: _Arrival) -> Submission:
 
 
 def _evidence_since(arrival: _Arrival) -> datetime:
-    """What the freshness of a full report is counted from: its oldest fact, or its writing when it has none."""
-    report, clock = arrival.report, arrival.clock
-    return clock.observed(min((fact.observed_at for fact in report.facts), default=clock.boottime))
+    """What the freshness of a full report is counted from: its cadence's oldest fact, or its writing without one."""
+    items, cadence, clock = arrival.ruleset.items, arrival.report.cadence, arrival.clock
+    aged = (sent for key, sent in arrival.content.sent.items() if key in items and items[key].cadence == cadence)
+    return clock.observed(min((fact.observed_at for sent in aged for fact in sent.facts), default=clock.boottime))
 
 
 def _judged(

@@ -45,6 +45,15 @@ def test_the_stamp_is_as_old_as_the_oldest_fact(machine: Machine) -> None:
     assert machine.readiness.tick_at == NOON - timedelta(seconds=20)
 
 
+def test_an_old_fact_of_an_unknown_item_makes_no_node_stale(machine: Machine) -> None:
+    report = machine.report(healthy_facts() | {"gpu-moon-phase": {"": {"phase": (0.5, "ratio")}}})
+    report["facts"][-1]["observed_at"] = 0
+    machine.push(report)
+
+    assert report["facts"][-1]["item"] == "gpu-moon-phase"
+    assert machine.readiness.tick_at == NOON
+
+
 def test_a_short_report_leaves_the_stamp_and_says_what_was_not_reported(machine: Machine) -> None:
     machine.push()
     machine.sleep()
