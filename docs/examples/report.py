@@ -9,7 +9,7 @@ import json
 import sys
 import time
 import uuid
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 ITEM = "sysctl-somaxconn"
@@ -18,7 +18,7 @@ ITEM = "sysctl-somaxconn"
 def report(hostname: str) -> dict[str, object]:
     """One ``check`` of one item: it keeps no other item of the node alive."""
     boottime = time.clock_gettime(time.CLOCK_BOOTTIME)
-    now = datetime.now(timezone.utc).isoformat()
+    now = datetime.now(UTC).isoformat()
     live = int(Path("/proc/sys/net/core/somaxconn").read_text())
     return {
         "schema": 1,
