@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from checks.domain.items import Item, Operator
+from checks.domain.units import Kind
 from checks.models import CatalogVersion, Cluster, Node, Role, TokenKind
 from checks.selectors.rules import ruleset_for
 from checks.services.clusters import create_cluster
@@ -111,7 +113,7 @@ class Fleet:
             for item in covered
             if item not in problems
             for subject in rules.subjects(item)
-            for name, value in _facts(item, subject, changed or {}, subjects or {}).items()
+            for name, value in _facts(rules.items[item], subject, changed or {}, subjects or {}).items()
         ]
         body = {
             "schema": 1, "report_id": str(uuid.uuid4()), "agent_version": "0.1.0",
@@ -166,9 +168,29 @@ def person(username: str, cluster: Cluster | None = None, role: Role | None = No
     return user
 
 
-def _facts(item: str, subject: str, changed: Mapping[str, Facts], subjects: Mapping[str, Sequence[str]]) -> Facts:
-    touched = item in changed and subject in subjects.get(item, [subject])
-    return {**HEALTHY[item], **(changed[item] if touched else {})}
+def _facts(item: Item, subject: str, changed: Mapping[str, Facts], subjects: Mapping[str, Sequence[str]]) -> Facts:
+    touched = item.key in changed and subject in subjects.get(item.key, [subject])
+    healthy = HEALTHY.get(item.key) or _at_thresholds(item)
+    return {**healthy, **(changed[item.key] if touched else {})}
+
+
+# Operators that zero, no or any text meets.
+_MET_BY_NOTHING = frozenset({
+    Operator.DELTA_OVER, Operator.SUSTAINED, Operator.NE, Operator.NOT_IN, Operator.BITMASK,
+})  # fmt: skip
+
+
+def _at_thresholds(item: Item) -> Facts:
+    """Facts that meet an item which is not written out above: each at its threshold, or just on its good side."""
+    neutral = {Kind.NUMBER: 0, Kind.BOOL: False, Kind.TEXT: "x"}
+    facts: dict[str, Any] = {name: neutral[unit.kind] for name, unit in item.facts.items()}
+    for criterion in item.criteria:
+        if criterion.threshold is None or criterion.operator in _MET_BY_NOTHING:
+            continue
+        threshold = criterion.threshold[0] if isinstance(criterion.threshold, tuple) else criterion.threshold
+        step = {Operator.LT: -1, Operator.GT: 1}.get(criterion.operator, 0)
+        facts[criterion.fact] = threshold + step if step and not isinstance(threshold, str) else threshold
+    return facts
 
 
 def _fact(item: str, subject: str, name: str, value: Any, unit: str, boottime: float) -> dict[str, Any]:

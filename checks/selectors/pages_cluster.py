@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Case, CharField, F, Func, IntegerField, Min, Q, QuerySet, Value, When
+from django.db.models import Case, CharField, F, Func, IntegerField, Min, QuerySet, Value, When
 from django.db.models.functions import Coalesce, NullIf
 
-from checks.domain.verdicts import ROLL_UP_ORDER, Reason, Verdict
+from checks.domain.verdicts import ROLL_UP_ORDER, Verdict
 from checks.models import Cluster, Node, ScopeState
-from checks.selectors.pages_verdicts import live_nodes, node_states
+from checks.selectors.pages_verdicts import WAITS, live_nodes, node_states
 
 if TYPE_CHECKING:
     from django_stubs_ext import WithAnnotations
@@ -27,7 +27,7 @@ else:
 
 # Beyond this a matrix of single nodes is neither readable nor small: it is counted by switch instead.
 MAX_COLUMNS = 256
-NEVER = len(ROLL_UP_ORDER)
+UNPROVED_RANK = len(ROLL_UP_ORDER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class MatrixRow:
     item: str
     # verdict -> column key -> nodes of that column with it
     nodes: Mapping[Verdict, Mapping[str, int]]
-    # Nodes on which nothing was ever measured for it, where that stops no health answer: unknown, but no news.
-    never: Mapping[str, int]
+    # Nodes on which it is not proved yet, where that stops no health answer: unknown, but no news.
+    unproved: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def fold_by_place(rows: Iterable[MatrixRow], nodes: Iterable[ClusterNode]) -> tu
         MatrixRow(
             row.item,
             {verdict: _folded(held, places) for verdict, held in row.nodes.items()},
-            _folded(row.never, places),
+            _folded(row.unproved, places),
         )
         for row in rows
     )
@@ -117,9 +117,8 @@ def _counted(nodes: "QuerySet[PlacedNode]", column: str, *, now: datetime) -> li
 
 
 def _quiet_rank() -> Case:
-    """The rank, but for what was never measured and stops no health answer: that weighs least of all."""
-    quiet = Q(reason=Reason.NEVER_MEASURED.value, blocks__lt=2, raw=Verdict.UNKNOWN.value)
-    return Case(When(quiet, then=Value(NEVER)), default=F("rank"), output_field=IntegerField())
+    """The rank, but for what is not proved yet and stops no health answer: that weighs least of all."""
+    return Case(When(WAITS, then=Value(UNPROVED_RANK)), default=F("rank"), output_field=IntegerField())
 
 
 def _rows(counted: list[tuple[str, int, str, int]]) -> Iterator[MatrixRow]:
@@ -127,5 +126,5 @@ def _rows(counted: list[tuple[str, int, str, int]]) -> Iterator[MatrixRow]:
     for item, rank, column, nodes in counted:
         found[item][rank][column] = nodes
     for item, by_rank in found.items():
-        never = by_rank.pop(NEVER, {})
-        yield MatrixRow(item, {ROLL_UP_ORDER[rank]: nodes for rank, nodes in by_rank.items()}, never)
+        unproved = by_rank.pop(UNPROVED_RANK, {})
+        yield MatrixRow(item, {ROLL_UP_ORDER[rank]: nodes for rank, nodes in by_rank.items()}, unproved)

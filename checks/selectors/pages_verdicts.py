@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypedDict
 from django.db.models import Case, CharField, DateTimeField, F, IntegerField, Q, QuerySet, Value, When
 from django.db.models.functions import Greatest
 
-from checks.domain.verdicts import ROLL_UP_ORDER, Verdict
+from checks.domain.verdicts import ROLL_UP_ORDER, Reason, Verdict
 from checks.models import Cluster, Node, NodeItemState
 
 if TYPE_CHECKING:
@@ -25,6 +25,11 @@ else:
 
 # As the gate has it: whatever was measured too long ago is stale, a failure too. Only *na* does not age.
 AGING = (Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.UNKNOWN)
+
+
+# Unknown for these reasons is no news where it stops no health answer: each idle node is so until a start asks.
+UNPROVED = (Reason.NEVER_MEASURED, Reason.NOT_LOADED)
+WAITS = Q(raw=Verdict.UNKNOWN.value, reason__in=[reason.value for reason in UNPROVED], blocks__lt=2)
 
 
 def node_states(nodes: QuerySet[Node], *, now: datetime) -> "QuerySet[ShownState]":

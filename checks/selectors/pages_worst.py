@@ -8,9 +8,9 @@ from uuid import UUID
 
 from django.db.models import Count, F, Q, QuerySet
 
-from checks.domain.verdicts import ROLL_UP_ORDER, Cadence, Reason, Verdict
+from checks.domain.verdicts import ROLL_UP_ORDER, Cadence, Verdict
 from checks.models import Node
-from checks.selectors.pages_verdicts import ShownState, node_states
+from checks.selectors.pages_verdicts import WAITS, ShownState, node_states
 
 # What has something to say; a pass and an item that does not apply have not.
 SPEAKING = tuple(verdict for verdict in ROLL_UP_ORDER if verdict not in (Verdict.PASS, Verdict.NA))
@@ -63,4 +63,4 @@ def _speaking(nodes: QuerySet[Node], *, now: datetime) -> QuerySet[ShownState]:
     """Rows that say something: not what waits for a start to ask for it, of which each node has some."""
     rows = node_states(nodes, now=now).filter(shadow=False, shown__in=SPEAKING)
     idle = Q(shown=Verdict.STALE.value) & ~Q(cadence__in=[Cadence.TICK.value, Cadence.DAILY.value])
-    return rows.exclude(idle).exclude(reason=Reason.NEVER_MEASURED.value, blocks__lt=2)
+    return rows.exclude(idle).exclude(WAITS)

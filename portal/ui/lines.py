@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from checks.domain.loading import PROOF_S
 from checks.domain.verdicts import Scope
 from checks.models import Cluster
-from checks.selectors.pages_verdicts import ShownState
+from checks.selectors.pages_verdicts import UNPROVED, ShownState
 from portal.ui import words
 from portal.ui.criteria import Rules
 from portal.ui.events import item_href, reason_said
@@ -112,10 +112,10 @@ def why(row: ShownState) -> str:
 
 
 def waits_for_start(row: ShownState) -> bool:
-    """Whether it says nothing about health: never measured, or too long ago, and not asked for until a start."""
+    """Whether it says nothing about health: not proved yet, or too long ago, and not asked for until a start."""
     if row.shown == "stale":
         return row.cadence not in ("tick", "daily")
-    return row.reason == "never_measured" and row.blocks < 2
+    return row.raw == "unknown" and row.reason in UNPROVED and row.blocks < 2
 
 
 def load_said(row: ShownState) -> str:

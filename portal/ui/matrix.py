@@ -75,7 +75,7 @@ class Line:
     label: str
     shapes: SafeString
     counts: tuple[Count, ...]
-    never: int
+    unproved: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +212,8 @@ def _line(grid: Grid, row: MatrixRow, item: Item, links: Links, language: str) -
     passes = sum(row.nodes.get(Verdict.PASS, {}).values())
     said = [*counts, Count("pass", passes)] if passes else list(counts)
     parts = [f"{each.count} {words.VERDICTS[each.verdict]}" for each in said]
-    if row.never:
-        parts.append(_("%(n)d not measured yet") % {"n": sum(row.never.values())})
+    if row.unproved:
+        parts.append(_("%(n)d not proved yet") % {"n": sum(row.unproved.values())})
     return Line(
         item=row.item,
         title=item.texts(language).title,
@@ -223,7 +223,7 @@ def _line(grid: Grid, row: MatrixRow, item: Item, links: Links, language: str) -
         label=f"{row.item}: " + ", ".join(parts),
         shapes=_shapes(grid, row, links),
         counts=counts,
-        never=sum(row.never.values()),
+        unproved=sum(row.unproved.values()),
     )
 
 
@@ -232,7 +232,9 @@ def _shapes(grid: Grid, row: MatrixRow, links: Links) -> SafeString:
     fields = grid.runs(key for key, verdict in worst.items() if verdict is Verdict.PASS)
     size = "" if grid.cell == CELL else "-wide"
     html = [_field(x, width, f"pass{size}") for x, width in fields]
-    html += [_field(x, width, f"never{size}") for x, width in grid.runs(key for key in row.never if key not in worst)]
+    html += [
+        _field(x, width, f"unproved{size}") for x, width in grid.runs(key for key in row.unproved if key not in worst)
+    ]
     deviating = sorted(
         (grid.at[key], key) for key, verdict in worst.items() if verdict is not Verdict.PASS and key in grid.at
     )

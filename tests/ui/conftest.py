@@ -1,13 +1,13 @@
 """People, and a small fleet in every state that a page must be able to show."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import pytest
 from django.http import HttpResponse
 from django.test import Client
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from checks.models import Role
 from portal.accounts.models import User
@@ -28,6 +28,13 @@ class Sight:
         response = self.client.get(path, query)
         assert response.status_code == status, response.content.decode()[:2000]
         return response.content.decode()
+
+
+@pytest.fixture(autouse=True)
+def _english() -> Iterator[None]:
+    """A page in Chinese must not leave its language to the test after it."""
+    with translation.override("en"):
+        yield
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def test_a_dead_worker_says_so_loudly(sight: Sight, now: datetime) -> None:
 def test_a_cluster_without_nodes_shows_the_command_that_enrols_one(db: None, now: datetime) -> None:
     fleet = make_fleet("empty", at=now)
     page = seen_by(person("lena", fleet.cluster, Role.LEAD)).text("/")
-    assert "curl -fsS http://127.0.0.1:8000/agent/install.sh | sudo sh -s -- --portal http://127.0.0.1:8000" in page
+    assert "curl -fsSO http://127.0.0.1:8000/agent/install.sh &amp;&amp; sudo sh install.sh" in page
     assert "/clusters/empty/enrol/" in page
     assert "Cannot tell" in page
 

@@ -37,8 +37,8 @@ def test_a_deviation_is_a_shape_that_links_to_its_value(sight: Sight) -> None:
 
 def test_what_was_never_measured_is_not_drawn_as_a_pass(sight: Sight) -> None:
     page = sight.text(PAGE)
-    assert "field-pass" not in _row(page, "gpu-xid")  # in shadow: no probe yet
-    assert "field-never" in _row(page, "gpu-xid")
+    assert "field-pass" not in _row(page, "gpu-burn")  # in shadow: no probe yet
+    assert "field-unproved" in _row(page, "gpu-burn")
     assert 'aria-label="gpu-004 · gpu-ecc · unknown"' in _row(page, "gpu-ecc")
 
 

@@ -162,8 +162,9 @@ def parts_named(names: Sequence[str]) -> str:
 
 @register.simple_tag
 def enrol_command() -> str:
-    """The line that installs and enrols an agent; it asks for the token, which never stands in a command line."""
-    return f"curl -fsS {settings.PORTAL_URL}/agent/install.sh | sudo sh -s -- --portal {settings.PORTAL_URL}"
+    """The line that installs and enrols an agent; it waits for the token, which never stands in a command line."""
+    url = settings.PORTAL_URL
+    return f"curl -fsSO {url}/agent/install.sh && sudo sh install.sh --portal {url} --token-file -"
 
 
 @register.filter
