@@ -140,9 +140,12 @@ def bad_rows_of(rows: GateRows, rules: Rules, *, interval: timedelta, now: datet
 
 
 def odd_of(compared: Iterable[Compared], rules: Rules) -> Iterator[Why]:
-    """Who differs from the majority of its profile and part, item by item."""
+    """Who differs from the majority of its profile and part, item by item.
+
+    A node of a profile without rules in force is left out: it is *unknown* as it is.
+    """
     members: dict[tuple[str, str], list[Member]] = {}
-    for one in compared:
+    for one in (one for one in compared if one.profile in rules):
         item = rules[one.profile].items[one.item]
         values = {name: str(one.facts[name]) for name in _uniform_facts(item) if name in one.facts}
         group = f"{one.profile} {one.facts.get('part_number', '')}"

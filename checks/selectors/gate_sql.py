@@ -1,7 +1,7 @@
 """The gate's second statement: summaries of the asked nodes, and at most 101 rows that close the question.
 
-A verdict costs no more for 4,096 nodes than for 64 because nodes of which nothing speaks against *health* are only
-named: ``_CLEAN`` says which (a test holds it to the domain's ``decide``, with the same clock). Everything about any
+Nodes against whose *health* nothing speaks are only named, so that 4,096 of them are not carried to the web process one
+by one: ``_CLEAN`` says which (a test holds it to the domain's ``decide``, with the same clock). Everything about any
 other node is decided by the domain.
 """
 

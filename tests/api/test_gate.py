@@ -293,6 +293,17 @@ def test_two_part_numbers_are_not_compared_with_each_other(client: Client) -> No
     assert Gate(client, cluster).ask()["decision"] == "ready"
 
 
+def test_a_node_of_a_profile_without_rules_is_unknown_whatever_its_firmware(client: Client) -> None:
+    cluster = lab()
+    for number in (1, 2):
+        firmware(healthy_node(cluster, f"gpu00{number}"), f"96.00.89.00.0{number}")
+    Node.objects.update(profile="8xh100")
+
+    body = Gate(client, cluster).ask()
+
+    assert (body["decision"], set(codes(body))) == ("unknown", {"rejudging"})
+
+
 def test_a_check_under_a_circuit_breaker_still_stops_and_is_called_suspect(client: Client) -> None:
     cluster = lab()
     bad_row(healthy_node(cluster), "sysctl-somaxconn")
