@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Callable, Dict, List, Sequence
 
-from readiness_agent.config import Config, Paths, load_config, read_token
+from readiness_agent.config import Config, Paths, load_config, read_token, require_unchangeable
 from readiness_agent.identity import IDENTITY
 from readiness_agent.node import Moment, hostname, now
 from readiness_agent.plan import Plan, checked_plan
@@ -26,10 +26,12 @@ class Agent:
     def __init__(self, paths: Paths) -> None:
         self.paths = paths
         self.config: Config = load_config(paths)
+        require_unchangeable(paths.token)
+        require_unchangeable(paths.state)
         self.state = State(paths.in_state("state.json"))
         self.spool = Spool(paths.state)
-        self.portal = Portal(self.config, read_token(paths.token))
-        self.hostname = self.config.hostname or hostname()
+        self.portal = Portal(self.config, read_token(paths.token), paths.in_state("address.json"))
+        self.hostname = self.config.hostname.lower() or hostname()
 
     def plan(self) -> Plan:
         """The last good plan, or the defaults before the first."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
-from typing import Any, Callable, Dict, Sequence, Tuple
+from typing import Any, Callable, Dict, Protocol, Sequence, Tuple
 
 from readiness_agent import __version__
 from readiness_agent.errors import usage_error
-from readiness_agent.node import Moment
+from readiness_agent.node import Moment, stored_moment
 from readiness_agent.recording import OK
 from readiness_agent.replaying import Capture, RecordedSnapshot
 from readiness_agent.source import ProbeContext
@@ -17,8 +17,22 @@ from readiness_agent.source import ProbeContext
 FORMAT = 1
 INDEX = "index.json"
 MAX_CAPTURE_BYTES = 256 * 1024 * 1024
+MAX_OVERHEAD_BYTES = 16 * 1024 * 1024
+TOO_LARGE = "it holds more than 256 MiB"
 
-Redaction = Callable[[str], str]
+LATEST = 253_402_300_800.0
+"""Unix seconds at the end of the year 9999: what a date can be written for."""
+
+UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError, RecursionError)
+"""What reading something else than a capture, or one made to harm, ends in."""
+
+
+class Redact(Protocol):
+    """Takes out of a text what must not leave the machine."""
+
+    def __call__(self, text: str, path: str = "") -> str:
+        """*text* without that; *path* is the file that holds it."""
+        ...
 
 
 def write_capture(
@@ -27,18 +41,19 @@ def write_capture(
     hostname: str,
     context: ProbeContext,
     records: Sequence[Dict[str, Any]],
-    redact: Redaction,
+    redact: Redact,
 ) -> int:
     """Write what was recorded as one archive; the number of entries. *redact* sees every text that goes in."""
     texts: Dict[str, bytes] = {}
     latest = {(record["kind"], record["key"]): record for record in records}
     entries = [_entry(number, record, texts, redact) for number, record in enumerate(latest.values())]
-    snapshot = {"captured_at": moment.unix, "boottime": moment.boottime, "boot_id": moment.boot_id, "entries": entries}
+    clocks = {"captured_at": moment.unix, "boottime": moment.boottime, "boot_id": redact(moment.boot_id)}
+    snapshot = {**clocks, "entries": entries}
     index = {
         "format": FORMAT,
         "agent_version": __version__,
         "hostname": hostname,
-        "context": [context.job_user, context.checkpoint_dir],
+        "context": [context.job_user, redact(context.checkpoint_dir) if context.checkpoint_dir else None],
         "snapshots": [snapshot],
     }
     _write_archive(path, {INDEX: json.dumps(index, indent=1).encode(), **texts}, moment.unix)
@@ -51,27 +66,31 @@ def read_capture(path: str) -> Capture:
     Raises:
         AgentError: exit 64, when it is none of these.
     """
-    if os.path.isdir(path) and not os.path.exists(os.path.join(path, INDEX)):
-        from readiness_agent.loose import read_loose
-
-        return read_loose(path)
     try:
-        texts = _directory_reader(path) if os.path.isdir(path) else _archive_reader(path)
-        return _decode(json.loads(texts(INDEX)), texts)
-    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+        return _read(path)
+    except UNREADABLE as error:
         raise usage_error(
             f"{path} is not a capture ({type(error).__name__}: {error}); see `readiness-agent capture`"
         ) from None
 
 
-def _entry(number: int, record: Dict[str, Any], texts: Dict[str, bytes], redact: Redaction) -> Dict[str, Any]:
+def _read(path: str) -> Capture:
+    if os.path.isdir(path) and not os.path.exists(os.path.join(path, INDEX)):
+        from readiness_agent.loose import read_loose
+
+        return read_loose(path)
+    texts = _directory_reader(path) if os.path.isdir(path) else _archive_reader(path)
+    return _decode(json.loads(texts(INDEX)), texts)
+
+
+def _entry(number: int, record: Dict[str, Any], texts: Dict[str, bytes], redact: Redact) -> Dict[str, Any]:
     """One line of the index; long texts go to files of their own."""
     entry = {key: record[key] for key in ("kind", "key", "captured_at", "outcome")}
     entry["key"] = redact(record["key"])
     if record["outcome"] != OK:
         return {**entry, "detail": redact(str(record["detail"]))}
     if record["kind"] == "read":
-        entry["file"] = _put(texts, f"files{record['key']}", redact(record["value"]))
+        entry["file"] = _put(texts, f"files{entry['key']}", redact(record["value"], record["key"]))
     elif record["kind"] == "run":
         exit_code, stdout, stderr, seconds = record["value"]
         entry.update(argv=json.loads(entry["key"]), exit_code=exit_code, seconds=seconds)
@@ -100,26 +119,46 @@ def _write_archive(path: str, files: Dict[str, bytes], when: float) -> None:
 
 def _archive_reader(path: str) -> Callable[[str], str]:
     """Reads the archive into memory: nothing of a stranger's archive is ever written to this disk."""
+    import gzip
     import tarfile
+    import zlib
 
     try:
-        with tarfile.open(path, mode="r:gz") as archive:
-            contents = _members(archive)
-    except tarfile.TarError as error:
+        with gzip.open(path) as unpacked:
+            stream: Any = _Bounded(unpacked)
+            with tarfile.open(fileobj=stream, mode="r|") as archive:
+                contents = _members(archive)
+    except (tarfile.TarError, zlib.error) as error:
         raise ValueError(str(error)) from error
     return lambda name: contents[name].decode("utf-8", "replace")
 
 
 def _members(archive: Any) -> Dict[str, bytes]:
-    contents, total = {}, 0
+    contents, left = {}, MAX_CAPTURE_BYTES
     for member in archive:
-        if not member.isfile():
+        if not member.isreg() or member.issparse():  # a sparse one is as large as it says it is
             continue
-        total += member.size
-        if total > MAX_CAPTURE_BYTES:
-            raise ValueError("it holds more than 256 MiB")
+        left -= member.size
+        if left < 0:
+            raise ValueError(TOO_LARGE)
         contents[member.name] = archive.extractfile(member).read()
     return contents
+
+
+class _Bounded:
+    """A stream that refuses to unpack to more than a capture may hold, headers and what is skipped included."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._left = MAX_CAPTURE_BYTES + MAX_OVERHEAD_BYTES
+
+    def read(self, size: int) -> bytes:
+        """At most *size* bytes."""
+        piece: bytes = self._stream.read(min(size, self._left + 1))
+        self._left -= len(piece)
+        if self._left < 0:
+            raise ValueError(TOO_LARGE)
+        return piece
 
 
 def _directory_reader(path: str) -> Callable[[str], str]:
@@ -130,7 +169,10 @@ def _directory_reader(path: str) -> Callable[[str], str]:
         if not inside.startswith(root + os.sep):
             raise ValueError(f"the index names a file outside of the capture: {name}")
         with open(inside, "rb") as file:
-            return file.read(MAX_CAPTURE_BYTES).decode("utf-8", "replace")
+            text = file.read(MAX_CAPTURE_BYTES + 1)
+        if len(text) > MAX_CAPTURE_BYTES:
+            raise ValueError(TOO_LARGE)
+        return text.decode("utf-8", "replace")
 
     return read
 
@@ -139,13 +181,17 @@ def _decode(index: Dict[str, Any], text: Callable[[str], str]) -> Capture:
     if index["format"] != FORMAT:
         raise ValueError(f"format {index['format']} is not known to agent {__version__}")
     snapshots = [_snapshot(one, text) for one in index["snapshots"]]
+    if not snapshots:
+        raise ValueError("it holds no snapshot")
     snapshots.sort(key=lambda snapshot: snapshot.moment.unix)
     job_user, checkpoint_dir = index["context"]
     return Capture(tuple(snapshots), ProbeContext(job_user, checkpoint_dir), str(index["hostname"]))
 
 
 def _snapshot(raw: Dict[str, Any], text: Callable[[str], str]) -> RecordedSnapshot:
-    moment = Moment(float(raw["captured_at"]), float(raw["boottime"]), str(raw["boot_id"]))
+    moment = stored_moment([raw["captured_at"], raw["boottime"], raw["boot_id"]])
+    if moment is None or not 0 <= moment.unix < LATEST or moment.boottime < 0:
+        raise ValueError("a snapshot says no time at which it can have been taken")
     return RecordedSnapshot(moment, [_record(entry, text) for entry in raw["entries"]])
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from io import TextIOWrapper
 from typing import Dict, List, Optional, Sequence
 
-from readiness_agent.errors import EX_USAGE, AgentError
+from readiness_agent.errors import EX_USAGE, AgentError, log
 
 COMMANDS: Dict[str, str] = {
     "enroll": "trade an enrolment token for this node's own token",
@@ -28,18 +30,33 @@ USAGE = "usage: readiness-agent COMMAND [OPTIONS]      (readiness-agent COMMAND 
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run one command; the exit code is the command's own."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # no terminal's encoding may cost an answer
     try:
-        return _dispatch(arguments)
+        code = _dispatch(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
     except AgentError as error:
-        print(f"readiness-agent: {error}", file=sys.stderr)
+        log(str(error))
         return error.exit_code
     except BrokenPipeError:
+        _drop_output()
         return EX_PIPE
     except OSError as error:
-        print(f"readiness-agent: {error}: see that this user may use it, and that the disk has room", file=sys.stderr)
+        _drop_output()
+        log(f"{error}: see that this user may use it, and that the disk has room")
         return EX_IOERR
     except KeyboardInterrupt:
         return 130
+
+
+def _drop_output() -> None:
+    """What is still buffered has nowhere to go; the interpreter would try, fail, and end with a code of its own."""
+    if sys.stdout is not None:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
 
 
 def _dispatch(arguments: List[str]) -> int:

@@ -11,7 +11,7 @@ import signal
 import time
 from typing import Dict, List, Sequence, Tuple
 
-from readiness_agent.facts import HUNG, MISSING, CouldNotMeasure
+from readiness_agent.facts import HUNG, MISSING, UNREADABLE, CouldNotMeasure
 from readiness_agent.processes import Stuck, end_all, group_members
 from readiness_agent.source import CommandResult, from_os_error
 
@@ -36,7 +36,8 @@ def run_command(argv: Sequence[str], deadline: float) -> CommandResult:
 
     Raises:
         CouldNotMeasure: ``missing`` or ``denied`` when it cannot be started, ``hung`` (as :class:`Hung`) when it
-            does not end in time. A command that ends with any exit code is a result, not an error.
+            does not end in time, ``unreadable`` when it says more than 8 MiB. A command that ends with any exit code
+            is a result, not an error.
     """
     started = time.monotonic()
     out, err = os.memfd_create("stdout"), os.memfd_create("stderr")
@@ -44,7 +45,7 @@ def run_command(argv: Sequence[str], deadline: float) -> CommandResult:
         pid = _spawn(argv, out, err)
         exit_code = _wait(pid, started + deadline, f"{argv[0]}: no answer after {deadline:g} s")
         seconds = time.monotonic() - started
-        return CommandResult(tuple(argv), exit_code, _text(out), _text(err), seconds)
+        return CommandResult(tuple(argv), exit_code, _text(out, argv[0]), _text(err, argv[0]), seconds)
     finally:
         os.close(out)
         os.close(err)
@@ -84,9 +85,9 @@ def _environment() -> Dict[str, str]:
 
 def _wait(pid: int, end: float, complaint: str) -> int:
     """The exit code of *pid* (negative: the signal that ended it); whatever it left running is ended too."""
-    pause = POLL_SHORTEST
+    pause, asker = POLL_SHORTEST, os.getppid()
     while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-        if time.monotonic() >= end:
+        if time.monotonic() >= end or os.getppid() != asker:  # nobody is left to read the answer
             raise Hung(complaint, _end_group(pid))
         time.sleep(pause)
         pause = min(pause * 1.5, POLL_LONGEST)
@@ -107,5 +108,8 @@ def _kill_group(pid: int) -> None:
         pass  # nothing left, or nothing of ours
 
 
-def _text(file: int) -> str:
+def _text(file: int, tool: str) -> str:
+    """What a command wrote. Half of an answer is none: a parser could take what was cut off for absent."""
+    if os.fstat(file).st_size > MAX_OUTPUT_BYTES:
+        raise CouldNotMeasure(UNREADABLE, f"{tool}: more than {MAX_OUTPUT_BYTES // 1024 // 1024} MiB of output")
     return os.pread(file, MAX_OUTPUT_BYTES, 0).decode("utf-8", "replace")

@@ -14,12 +14,16 @@ from typing import Any, Dict, NamedTuple, Optional
 from readiness_agent.errors import config_error
 from readiness_agent.files import make_private_directory, write_bytes
 from readiness_agent.source import ProbeContext
+from readiness_agent.values import whole
 
 HOME_VARIABLE = "READINESS_AGENT_HOME"
 CONFIG_DIRECTORY = "/etc/readiness-agent"
 STATE_DIRECTORY = "/var/lib/readiness-agent"
 
 LOOPBACK = ("localhost", "::1")
+
+MOST_CPUS = 8192
+"""The most that Linux is built for."""
 
 
 class Paths(NamedTuple):
@@ -70,7 +74,7 @@ def load_config(paths: Paths) -> Config:
     Raises:
         AgentError: exit 78, when it is absent, not JSON, has an unknown or ill-typed key, or may be written by others.
     """
-    _require_private_to_write(paths.config)
+    require_unchangeable(paths.config)
     try:
         with open(paths.config, encoding="utf-8") as file:
             raw = json.load(file)
@@ -80,7 +84,7 @@ def load_config(paths: Paths) -> Config:
         ) from None
     except OSError as error:
         raise config_error(f"{paths.config} cannot be read ({error.strerror}): run as the agent's user") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise config_error(f"{paths.config} is not JSON ({error}): correct it") from None
     return _checked(raw, paths.config)
 
@@ -131,7 +135,7 @@ def check_portal(url: str) -> str:
         raise config_error(f"{url!r} is not a portal's address: write https://HOST[:PORT]")
     if scheme == "http" and not is_loopback(host):
         raise config_error(f"{url} would send the token unencrypted: use https:// (http:// only to this machine)")
-    if scheme not in ("http", "https"):
+    if scheme not in ("http", "https") or not _is_plain(rest):
         raise config_error(f"{url!r} is not a portal's address: write https://HOST[:PORT]")
     return url.rstrip("/")
 
@@ -143,15 +147,16 @@ def check_proxy(url: str) -> str:
         AgentError: exit 78, for anything but ``http://HOST:PORT``: the way through it is TLS to the portal itself.
     """
     scheme, _, rest = url.partition("://")
-    if url and (scheme != "http" or not host_of(rest) or "@" in rest):
+    if url and (scheme != "http" or not host_of(rest) or "@" in rest or not _is_plain(rest)):
         raise config_error(f"{url!r} is not a proxy's address: write http://HOST:PORT, without a login")
     return url
 
 
 def is_loopback(host: str) -> bool:
     """Whether *host* is this machine; a name that only begins like its address is not."""
-    numbers = host.split(".")
-    return host in LOOPBACK or (len(numbers) == 4 and numbers[0] == "127" and all(map(str.isdigit, numbers)))
+    numbers = [whole(one) for one in host.split(".")]
+    is_address = len(numbers) == 4 and all(one is not None and one < 256 for one in numbers)
+    return host in LOOPBACK or (is_address and numbers[0] == 127)
 
 
 def host_of(rest: str) -> str:
@@ -160,6 +165,22 @@ def host_of(rest: str) -> str:
     if authority.startswith("["):
         return authority[1:].partition("]")[0]
     return authority.partition(":")[0]
+
+
+def port_of(rest: str) -> Optional[int]:
+    """The port in what follows ``scheme://``, when one is written there."""
+    authority = rest.partition("/")[0]
+    tail = authority.rpartition("]")[2] if authority.startswith("[") else authority
+    return whole(tail.partition(":")[2])
+
+
+def _is_plain(rest: str) -> bool:
+    """Whether what follows ``scheme://`` is a host, a port that exists, and at most a path."""
+    authority = rest.partition("/")[0]
+    has_port = ":" in (authority.rpartition("]")[2] if authority.startswith("[") else authority)
+    port = port_of(rest)
+    is_text = rest.isprintable() and not any(one in rest for one in " ?#")
+    return is_text and (not has_port or (port is not None and 0 < port < 65536))
 
 
 def _checked(raw: Any, path: str) -> Config:
@@ -171,18 +192,27 @@ def _checked(raw: Any, path: str) -> Config:
             raise config_error(f"{path}: there is no setting {key!r}; known are {', '.join(expected)}")
         if type(value) is not type(expected[key]):
             raise config_error(f"{path}: {key} must be a {type(expected[key]).__name__}, not {value!r}")
+        if isinstance(value, str) and not value.isprintable():
+            raise config_error(f"{path}: {key} holds control characters or half characters: correct it")
     if "portal" not in raw:
         raise config_error(f"{path}: portal is not set; write the portal's https:// address")
+    if raw.get("housekeeping_cpu", -1) not in range(-1, MOST_CPUS):
+        raise config_error(f"{path}: housekeeping_cpu must be a CPU's number, or -1 for any")
     if raw.get("origin", "live") not in ("live", "replay"):
         raise config_error(f"{path}: origin must be live or replay")
     return Config(**{**raw, "portal": check_portal(raw["portal"]), "proxy": check_proxy(raw.get("proxy", ""))})
 
 
-def _require_private_to_write(path: str) -> None:
-    """A configuration that another user can write would let that user choose what root reads and whom it trusts."""
+def require_unchangeable(path: str) -> None:
+    """Refuse a file or directory that another user can write: it would let that user choose what root reads and trusts.
+
+    Raises:
+        AgentError: exit 78.
+    """
     try:
         found = os.stat(path)
     except OSError:
         return  # the reader says what is wrong
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) or found.st_uid not in (0, os.geteuid()):
-        raise config_error(f"{path} can be changed by other users: run `chown root {path}; chmod 600 {path}`")
+        mode = "700" if stat.S_ISDIR(found.st_mode) else "600"
+        raise config_error(f"{path} can be changed by other users: run `chown root {path}; chmod {mode} {path}`")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 EX_USAGE = 64
 """The command line is wrong."""
 
@@ -25,3 +27,14 @@ def usage_error(message: str) -> AgentError:
 def config_error(message: str) -> AgentError:
     """The node is not set up rightly."""
     return AgentError(message, EX_CONFIG)
+
+
+def log(message: str) -> None:
+    """One line on stderr for the journal or a person; never a token, and no control character of anyone's."""
+    printable = "".join(character if character.isprintable() else " " for character in message)
+    if sys.stderr is None:
+        return
+    try:
+        print(f"readiness-agent: {printable}", file=sys.stderr)
+    except OSError:
+        pass  # nobody listens any more; what is being done matters more than what is said about it

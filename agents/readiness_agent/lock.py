@@ -7,6 +7,8 @@ import os
 import time
 from typing import Optional
 
+from readiness_agent.files import open_own, place_in_memory
+
 LONG_HELD = 30 * 60
 """Seconds after which a held lock is reported. It is never broken: its holder lives."""
 
@@ -15,7 +17,8 @@ class TickLock:
     """A record lock on a file: the kernel drops it with the process that holds it, so none can be stale.
 
     Record locks are not inherited over ``fork``: an abandoned probe cannot hold one. The file tells who holds it
-    and since when; what a dead process left there means nothing.
+    and since when; what a dead process left there means nothing. On a disk that is read-only or full the lock lies
+    in memory instead: such a node has to be measured more than any other.
     """
 
     def __init__(self, path: str) -> None:
@@ -23,16 +26,19 @@ class TickLock:
         self._file: Optional[int] = None
 
     def acquire(self) -> bool:
-        """Take the lock; False when another tick holds it."""
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        """Take the lock; False when another tick holds it. Raises OSError when neither disk nor memory has a place."""
+        file = self._open()
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except (BlockingIOError, PermissionError):
             os.close(file)
             return False
-        os.ftruncate(file, 0)
-        os.pwrite(file, f"{os.getpid()} {time.clock_gettime(time.CLOCK_BOOTTIME):.0f}\n".encode(), 0)
         self._file = file
+        try:
+            os.ftruncate(file, 0)
+            os.pwrite(file, f"{os.getpid()} {time.clock_gettime(time.CLOCK_BOOTTIME):.0f}\n".encode(), 0)
+        except OSError:
+            pass  # a full disk: the lock holds, and only does not tell since when
         return True
 
     def acquire_within(self, seconds: float) -> bool:
@@ -52,6 +58,16 @@ class TickLock:
         except (OSError, ValueError, IndexError):
             return None
         return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - since)
+
+    def _open(self) -> int:
+        try:
+            return open_own(self._path)
+        except OSError as error:
+            self._path = place_in_memory(self._path)
+            try:
+                return open_own(self._path)
+            except OSError:
+                raise error from None
 
     def release(self) -> None:
         """Give it back; the end of the process does so too."""

@@ -20,7 +20,7 @@ from readiness_agent.node import BOOT_ID, Moment
 from readiness_agent.parsers.sysctl import DIRECTORIES as SYSCTL_DIRECTORIES
 from readiness_agent.recording import command_key
 from readiness_agent.replaying import Capture, Snapshot, not_captured
-from readiness_agent.source import JOB_LIMITS, ProbeContext
+from readiness_agent.source import JOB_LIMITS, MAX_FILE_BYTES, ProbeContext
 
 SMI_XML = ("nvidia-smi", "-q", "-x")
 
@@ -36,6 +36,8 @@ FLAT_COMMANDS = {
     "pipfreeze.txt": ("pip", "freeze"),
     "sysctl.txt": ("sysctl", "-a"),
 }
+
+FLAT_QUERY = "nvidia-smi-q*.xml"
 
 FLAT_FILES = {"cpuinfo.txt": "/proc/cpuinfo", "limits.txt": JOB_LIMITS}
 
@@ -126,12 +128,14 @@ def read_loose(path: str) -> Capture:
 
 
 def _flat(path: str) -> List[Snapshot]:
-    texts = {name: _text(os.path.join(path, name)) for name in sorted(os.listdir(path))}
+    known = (*FLAT_COMMANDS, *FLAT_FILES, FLAT_QUERY)
+    names = [name for name in sorted(os.listdir(path)) if any(fnmatch.fnmatch(name, one) for one in known)]
+    texts = {name: _text(os.path.join(path, name)) for name in names}
     commands = {command_key(argv): texts[name] for name, argv in FLAT_COMMANDS.items() if name in texts}
     files = _kernel_settings(texts.get("sysctl.txt", ""))
     files.update({path_: texts[name] for name, path_ in FLAT_FILES.items() if name in texts})
     boot_id = files.get(BOOT_ID, UNKNOWN_BOOT).strip()
-    queries = [(_timestamp(text), text) for name, text in texts.items() if fnmatch.fnmatch(name, "nvidia-smi-q*.xml")]
+    queries = [(_timestamp(text), text) for name, text in texts.items() if fnmatch.fnmatch(name, FLAT_QUERY)]
     times = [when for when, _ in queries if when is not None]
     return [
         LooseSnapshot(
@@ -206,7 +210,7 @@ def _matches_parts(path: List[str], pattern: List[str]) -> bool:
 
 
 def _text(path: str) -> str:
-    if os.path.isdir(path):
+    if not os.path.isfile(path):
         return ""
     with open(path, "rb") as file:
-        return file.read().decode("utf-8", "replace")
+        return file.read(MAX_FILE_BYTES).decode("utf-8", "replace")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import Any, Dict, NoReturn, Sequence
 
 from readiness_agent.config import Paths, find_paths
@@ -47,10 +46,4 @@ def paths_of(options: argparse.Namespace) -> Paths:
 
 def answer(options: argparse.Namespace, document: Dict[str, Any], text: str) -> None:
     """Print the answer of a command in the form that was asked for."""
-    print(json.dumps(document, ensure_ascii=False) if options.json else text)
-
-
-def log(message: str) -> None:
-    """One line for the journal or a person; never a token, and no control character of anyone's."""
-    printable = "".join(character if character.isprintable() else " " for character in message)
-    print(f"readiness-agent: {printable}", file=sys.stderr)
+    print(json.dumps(document) if options.json else text)

@@ -7,10 +7,16 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Se
 
 from readiness_agent.node import Moment
 from readiness_agent.source import Probe
-from readiness_agent.state import State
+from readiness_agent.state import KEPT_RECHECKS, State
+from readiness_agent.values import bounded
 
 SCHEMA = 1
 """The report schema this agent writes."""
+
+MOST_ITEMS = 512
+"""In one plan: what one report may cover."""
+
+LONGEST_NAME = 64
 
 DAY = 86400.0
 RETRY_MINUTES = (5, 10, 20, 40, 60)
@@ -29,6 +35,12 @@ class Plan(NamedTuple):
     """None: no plan yet, so every probe of that cadence."""
     daily: Optional[Tuple[str, ...]] = None
     rechecks: Tuple[Tuple[str, Tuple[str, ...]], ...] = ()
+
+    def as_sent(self) -> Dict[str, Any]:
+        """The plan in the portal's own words, without whatever else it sent: what is worth keeping."""
+        named = {name: list(items) for name, items in (("tick", self.tick), ("daily", self.daily)) if items is not None}
+        rechecks = [{"id": id_, "items": list(items)} for id_, items in self.rechecks]
+        return {"interval": self.interval, "poll_after": self.poll_after, "recheck": rechecks, **named}
 
 
 class Wanted(NamedTuple):
@@ -49,19 +61,20 @@ class Due(NamedTuple):
 
 
 def checked_plan(raw: Dict[str, Any]) -> Optional[Plan]:
-    """The usable part of what the portal sent; None when this agent cannot write any schema it accepts."""
+    """The usable part of what the portal sent.
+
+    None when this agent cannot write any schema it accepts, or when it names more items than a report may cover.
+    """
     if SCHEMA not in _list(raw.get("schemas", [SCHEMA])):
         return None
+    if any(len(_list(raw.get(cadence))) > MOST_ITEMS for cadence in ("tick", "daily")):
+        return None
     return Plan(
-        interval=_bounded(raw.get("interval"), 5.0, 3600.0, 300.0),
-        poll_after=_bounded(raw.get("poll_after"), 10.0, 3600.0, 60.0),
+        interval=bounded(raw.get("interval"), 5.0, 3600.0, 300.0),
+        poll_after=bounded(raw.get("poll_after"), 10.0, 3600.0, 60.0),
         tick=_names(raw["tick"]) if "tick" in raw else None,
         daily=_names(raw["daily"]) if "daily" in raw else None,
-        rechecks=tuple(
-            (str(one["id"]), _names(one.get("items")))
-            for one in _list(raw.get("recheck"))
-            if isinstance(one, dict) and "id" in one
-        ),
+        rechecks=tuple(_rechecks(_list(raw.get("recheck")))),
     )
 
 
@@ -183,10 +196,11 @@ def _list(value: Any) -> List[Any]:
 
 
 def _names(value: Any) -> Tuple[str, ...]:
-    return tuple(name for name in _list(value) if isinstance(name, str))
+    named = (name for name in _list(value)[:MOST_ITEMS] if isinstance(name, str) and len(name) <= LONGEST_NAME)
+    return tuple(named)
 
 
-def _bounded(value: Any, low: float, high: float, default: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return default
-    return min(max(float(value), low), high)
+def _rechecks(asked: List[Any]) -> List[Tuple[str, Tuple[str, ...]]]:
+    """The first of the re-checks that were asked for; the portal lists the others again when these are done."""
+    named = [(one.get("id"), _names(one.get("items"))) for one in asked[:KEPT_RECHECKS] if isinstance(one, dict)]
+    return [(str(id_)[:LONGEST_NAME], items) for id_, items in named if isinstance(id_, (str, int))]

@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import Callable, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
 TERM_GRACE = 1.0
 """Seconds between TERM and KILL: a GPU tool that is killed inside the driver can leave the GPU unusable."""
+
+PR_SET_CHILD_SUBREAPER = 36
+"""Of Linux' ``prctl``."""
+
+ZOMBIE = "Z"
 
 KILL_GRACE = 0.5
 """Seconds after KILL until a process counts as stuck in the kernel."""
@@ -22,12 +27,37 @@ class Stuck(NamedTuple):
     """Clock ticks after boot, field 22 of ``/proc/PID/stat``."""
 
 
+class _Process(NamedTuple):
+    """One line of ``/proc/PID/stat``."""
+
+    state: str
+    parent: int
+    group: int
+    session: int
+    started: int
+
+
+def become_subreaper() -> None:
+    """Let whatever this process starts come back to it when orphaned, so that no detached child is lost sight of."""
+    library = c_library()
+    if library is not None:
+        library.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def c_library() -> Optional[Any]:
+    """The C library of this process; None where Python was built without ``ctypes``."""
+    try:
+        import ctypes
+
+        return ctypes.CDLL(None)
+    except (ImportError, OSError):
+        return None
+
+
 def start_time(pid: int) -> Optional[int]:
     """When *pid* was started, in clock ticks after boot; None when there is no such process, or only its zombie."""
-    fields = _stat_fields(pid)
-    if fields is None or fields[0] == "Z":
-        return None
-    return int(fields[19])
+    found = _look_at(str(pid))
+    return None if found is None or found.state == ZOMBIE else found.started
 
 
 def is_alive(stuck: Stuck) -> bool:
@@ -35,35 +65,60 @@ def is_alive(stuck: Stuck) -> bool:
     return start_time(stuck.pid) == stuck.started
 
 
-def _stat_fields(pid: int) -> Optional[List[str]]:
-    """Fields of ``/proc/PID/stat`` from the third on: the second holds the name, which may contain anything."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()
-    except OSError:
-        return None
-
-
-def session_members(session: int) -> List[int]:
-    """Living processes of a session, zombies left out."""
-    members = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        fields = _stat_fields(int(name))
-        if fields is not None and fields[3] == str(session) and fields[0] != "Z":
-            members.append(int(name))
-    return members
-
-
 def group_members(group: int) -> List[int]:
     """Living processes of a process group, zombies left out."""
-    members = []
-    for name in os.listdir("/proc"):
-        fields = _stat_fields(int(name)) if name.isdigit() else None
-        if fields is not None and fields[2] == str(group) and fields[0] != "Z":
-            members.append(int(name))
-    return members
+    return [pid for pid, one in _living().items() if one.group == group]
+
+
+def has_children() -> bool:
+    """Whether this process has a living child; those that have ended are forgotten."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def families(*roots: int) -> Callable[[], List[int]]:
+    """A finder of all that *roots* started, and of themselves; wherever it moved: other group, session or parent."""
+    known: Set[Stuck] = set()
+
+    def find() -> List[int]:
+        living = _living()
+        named = {Stuck(pid, one.started) for pid, one in living.items()}
+        members = {each.pid for each in known & named} | {
+            pid for pid, one in living.items() if pid in roots or one.session in roots
+        }
+        grown = members
+        while grown:
+            grown = {pid for pid, one in living.items() if one.parent in grown} - members
+            members |= grown
+        known.update(Stuck(pid, living[pid].started) for pid in members)
+        return sorted(members)
+
+    return find
+
+
+def children_of(parent: int) -> Callable[[], List[int]]:
+    """The same of everything below *parent*, without itself."""
+    find = families(parent)
+    return lambda: [pid for pid in find() if pid != parent]
+
+
+def _living() -> Dict[int, _Process]:
+    """All processes of the machine but zombies."""
+    looked_at = {int(name): _look_at(name) for name in os.listdir("/proc") if name.isdigit()}
+    return {pid: one for pid, one in looked_at.items() if one is not None and one.state != ZOMBIE}
+
+
+def _look_at(pid: str) -> Optional[_Process]:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()  # before it stands the name, which may contain anything
+    except OSError:
+        return None
+    return _Process(fields[0], int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]))
 
 
 def end_all(find: Callable[[], List[int]]) -> List[Stuck]:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import time
 import zlib
-from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
+from collections import deque
+from typing import Any, Deque, Dict, NamedTuple, Optional, Sequence, Tuple, Union
 
 from readiness_agent.files import json_bytes
 from readiness_agent.node import Moment, now, seconds_since
 from readiness_agent.spool import Entry, Spool, SpoolFull
-from readiness_agent.transport import REPORT_LIMITS, Answer, Limits, Portal, Unreachable, retry_after
+from readiness_agent.transport import REPORT_LIMITS, Answer, Limits, NoAnswer, Portal, Unreachable, retry_after
 
 FLUSH_SECONDS = 20.0
 """For one tick; what is left goes with the next."""
 
 MAX_INDIGESTIBLE = 2
-"""Reports that may be answered with 5xx before the portal itself counts as away."""
+"""Reports in a row that the portal may choke on before the newest one is tried instead of the next."""
+
+MAX_REFUSED_BY_STRANGERS = 2
+"""Reports in a row that may be refused in other words than the portal's: a proxy's 404 must not empty a spool."""
 
 AGAIN = (401, 408, 425, 429)
 """4xx that say nothing about the report itself: it is kept."""
@@ -30,7 +34,8 @@ class Delivery(NamedTuple):
     message: str
     answer: Dict[str, Any]
     """The portal's words, when they are JSON."""
-    status: int
+    is_choked: bool
+    """The portal took the request and failed at it, without asking for a pause: this report may be why."""
     retry_after: Optional[float]
 
 
@@ -74,51 +79,66 @@ def send(portal: Portal, entry: Entry, age: float, limits: Limits = REPORT_LIMIT
     try:
         answer = portal.post("/api/v1/reports", headers, entry.body, limits)
     except Unreachable as error:
-        return Delivery(KEPT, str(error), {}, 0, None)
+        return Delivery(KEPT, str(error), {}, isinstance(error, NoAnswer), None)
     return _judge_answer(answer, entry.report_id)
 
 
 def flush(portal: Portal, spool: Spool, unspooled: Sequence[Entry] = ()) -> Flushed:
     """Send what waits, oldest first, then *unspooled* reports, for at most ``FLUSH_SECONDS``."""
     round_ = _Flush(portal, spool)
-    for path in spool.waiting():
-        entry = spool.load(path)
-        if entry is not None and not round_.deliver(entry):
-            return round_.summary()
-    for entry in unspooled:
-        if not round_.deliver(entry):
-            break
+    waiting: Deque[Union[str, Entry]] = deque([*spool.waiting(), *unspooled])
+    while waiting and round_.goes_on:
+        one = waiting.pop() if round_.is_doubtful else waiting.popleft()
+        entry = spool.load(one) if isinstance(one, str) else one
+        if entry is not None:
+            round_.deliver(entry)
     return round_.summary()
 
 
 class _Flush:
-    """One tick's sending."""
+    """One tick's sending.
+
+    A report that the portal chokes on must not hold up all others for a week: after some such in a row the newest
+    report is tried, and tells whether the portal is at fault or those before are.
+    """
 
     def __init__(self, portal: Portal, spool: Spool) -> None:
         self._portal = portal
         self._spool = spool
         self._end = time.monotonic() + FLUSH_SECONDS
         self._answers: Dict[str, Dict[str, Any]] = {}
-        self._indigestible = 0
+        self._choked_on = 0
+        self._refused_by_strangers = 0
         self._message = ""
         self._retry_after: Optional[float] = None
+        self.goes_on = True
 
-    def deliver(self, entry: Entry) -> bool:
-        """Try one report; False when there is no point in trying another one now."""
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the newest report is to be tried next."""
+        return self._choked_on == MAX_INDIGESTIBLE
+
+    def deliver(self, entry: Entry) -> None:
+        """Try one report, and see whether there is a point in trying another one now."""
         left = self._end - time.monotonic()
         if left <= 0:
-            self._message = "time is up; the rest goes with the next tick"
-            return False
+            self._message, self.goes_on = "time is up; the rest goes with the next tick", False
+            return
         delivery = send(self._portal, entry, seconds_since(entry.written, now()), _limits(left))
         _settle(self._spool, entry, delivery)
         if delivery.outcome == DELIVERED:
             self._answers[entry.report_id] = delivery.answer
-            return True
+            self._choked_on = self._refused_by_strangers = 0
+            return
         self._message, self._retry_after = delivery.message, delivery.retry_after
+        self.goes_on = self._may_go_on(delivery)
+
+    def _may_go_on(self, delivery: Delivery) -> bool:
         if delivery.outcome == REFUSED:
-            return True
-        self._indigestible += 1
-        return delivery.status >= 500 and self._indigestible < MAX_INDIGESTIBLE and delivery.retry_after is None
+            self._refused_by_strangers = 0 if delivery.answer else self._refused_by_strangers + 1
+            return self._refused_by_strangers < MAX_REFUSED_BY_STRANGERS
+        self._choked_on += 1
+        return delivery.is_choked and self._choked_on <= MAX_INDIGESTIBLE
 
     def summary(self) -> Flushed:
         """What came of it."""
@@ -142,17 +162,17 @@ def _settle(spool: Spool, entry: Entry, delivery: Delivery) -> None:
 
 def _judge_answer(answer: Answer, report_id: str) -> Delivery:
     """Only a JSON answer that names the report counts as delivered."""
-    words, status = answer.json() or {}, answer.status
+    words, status, wait = answer.json() or {}, answer.status, retry_after(answer)
     if 200 <= status < 300:
         if words.get("report_id") == report_id:
-            return Delivery(DELIVERED, "", words, status, retry_after(answer))
+            return Delivery(DELIVERED, "", words, False, wait)
         message = f"something between here and the portal answered {status}, not the portal: check portal and proxy"
-        return Delivery(KEPT, message, words, status, retry_after(answer))
+        return Delivery(KEPT, message, words, False, wait)
     said = str(words.get("detail") or words.get("title") or "")
     message = f"the portal answered {status}{': ' + said if said else ''}"
     if 400 <= status < 500 and status not in AGAIN:
-        return Delivery(REFUSED, f"{message}; the report is kept in bad/", words, status, retry_after(answer))
-    return Delivery(KEPT, _advice(status, message), words, status, retry_after(answer))
+        return Delivery(REFUSED, f"{message}; the report is kept in bad/", words, False, wait)
+    return Delivery(KEPT, _advice(status, message), words, status >= 500 and wait is None, wait)
 
 
 def _advice(status: int, message: str) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import math
 import os
 import time
+import zlib
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set
 
 from readiness_agent import __version__
@@ -19,6 +20,8 @@ from readiness_agent.state import State
 
 MAX_TEXT = 1024
 """Characters of a fact's value or a problem's detail."""
+
+MAX_SUBJECT = 64
 
 MAX_EVIDENCE = 4096
 """Bytes of raw text a probe."""
@@ -63,7 +66,7 @@ class Measured(NamedTuple):
     def serials(self) -> Dict[str, str]:
         """Serial numbers by slot."""
         facts = [fact for outcome in self.outcomes for fact in outcome.result.facts]
-        return {fact.subject: str(fact.value) for fact in facts if not fact.item and fact.name == SERIAL}
+        return {fact.subject: _text(str(fact.value), 128) for fact in facts if not fact.item and fact.name == SERIAL}
 
     def _item_facts(self) -> List[Fact]:
         return [fact for outcome in self.outcomes for fact in outcome.result.facts if fact.item]
@@ -172,12 +175,26 @@ def _is_sendable(fact: Fact) -> bool:
 
 
 def _fact(fact: Fact) -> Dict[str, Any]:
-    value = fact.value[:MAX_TEXT] if isinstance(fact.value, str) else fact.value
-    return {**fact._asdict(), "value": value}
+    value = _text(fact.value, MAX_TEXT) if isinstance(fact.value, str) else fact.value
+    return {**fact._asdict(), "subject": _subject(fact.subject), "value": value}
 
 
 def _problem(problem: Problem) -> Dict[str, Any]:
-    return {**problem._asdict(), "detail": problem.detail[:MAX_TEXT]}
+    detail = _text(problem.detail, MAX_TEXT)
+    return {**problem._asdict(), "subject": _subject(problem.subject), "detail": detail}
+
+
+def _text(text: str, most: int) -> str:
+    """*text* as JSON can carry it: a file name that is no UTF-8 must not cost the whole report."""
+    return text[:most].encode("utf-8", "replace").decode()
+
+
+def _subject(subject: str) -> str:
+    """*subject*, and of one that is too long its beginning and a checksum: two of them stay two."""
+    text = _text(subject, len(subject))
+    if len(text) <= MAX_SUBJECT:
+        return text
+    return f"{text[: MAX_SUBJECT - 9]}~{zlib.crc32(text.encode()):08x}"
 
 
 def _steady_digest(outcome: Outcome) -> str:

@@ -23,7 +23,7 @@ from readiness_agent.facts import (
     ProbeResult,
     Problem,
 )
-from readiness_agent.processes import Stuck, end_all, session_members
+from readiness_agent.processes import Stuck, become_subreaper, c_library, children_of, end_all, families, has_children
 from readiness_agent.source import Json, Probe, ProbeContext, Source
 
 CEILING = 17.0
@@ -78,6 +78,7 @@ def run_probes(
     Takes at most *ceiling* seconds plus the 1.5 s that TERM and KILL are given; a probe for which no time is left is
     *hung*, too: it was not measured, and that is said.
     """
+    c_library()  # here, once: each probe's process needs it, and would pay for its import anew
     end = time.monotonic() + ceiling
     waiting = list(probes)
     running: List[_Running] = []
@@ -141,9 +142,11 @@ def _child(
         signal.alarm(int(seconds) + 4)  # ends it even when the agent itself was killed meanwhile
         resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_RESULT_BYTES, MAX_RESULT_BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        become_subreaper()
         sensor = make_sensor()
         answer = _measure(probe, sensor, context)._asdict()
-        answer.update(stuck=sensor.stuck, records=sensor.records)
+        left = end_all(children_of(os.getpid())) if has_children() else []
+        answer.update(stuck=sorted({*sensor.stuck, *left}), records=sensor.records)
         os.write(result_file, json.dumps(answer).encode("utf-8", "replace"))
         code = 0
     finally:
@@ -184,24 +187,18 @@ def _collect(one: _Running) -> Outcome:
 
 def _give_up(late: List[_Running]) -> List[Outcome]:
     """End the processes of all probes that are out of time, together: the grace is waited for once."""
-    stuck = end_all(lambda: [pid for one in late for pid in session_members(one.pid)])
-    return [_abandoned(one, stuck) for one in late]
+    relatives = [(one, families(one.pid)) for one in late]
+    stuck = end_all(lambda: [pid for _, find in relatives for pid in find()])
+    return [_abandoned(one, stuck, find()) for one, find in relatives]
 
 
-def _abandoned(one: _Running, stuck: List[Stuck]) -> Outcome:
+def _abandoned(one: _Running, stuck: List[Stuck], family: List[int]) -> Outcome:
     os.waitpid(one.pid, os.WNOHANG)
     os.close(one.result_file)
-    own = tuple(each for each in stuck if _session_of(each.pid) == one.pid)
+    own = tuple(each for each in stuck if each.pid in family)
     seconds = time.monotonic() - one.started
     outcome = _failed(one.probe, HUNG, f"{one.probe.name}: no result after {one.end - one.started:.0f} s")
     return outcome._replace(seconds=seconds, stuck=own)
-
-
-def _session_of(pid: int) -> int:
-    try:
-        return os.getsid(pid)
-    except ProcessLookupError:
-        return -1
 
 
 def _failed(probe: Probe, kind: str, detail: str) -> Outcome:

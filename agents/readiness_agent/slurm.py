@@ -7,22 +7,26 @@ from typing import Any, Dict, List, Optional
 from readiness_agent.command import run_command
 from readiness_agent.decision import Decision
 from readiness_agent.facts import CouldNotMeasure
+from readiness_agent.lines import plain
 
 SCONTROL_SECONDS = 10.0
 REASON_PREFIX = "countersign:"
+LONGEST_REASON = 200
+SUSPECT_CHECK = "suspect_check"
 
 
 def hardware_faults(decision: Decision, hostname: str) -> List[Dict[str, Any]]:
     """Reasons of a fresh answer that are a *fail* of a hardware item held by this very node.
 
-    Unknown, stale, run-scoped, unsigned and other owners' faults are none: they hold a job elsewhere, or nowhere.
+    Unknown, stale, unsigned and other owners' faults are none: they hold a job elsewhere, or nowhere. Nor is one under
+    an open circuit breaker: what failed on half of a fleet at once would take all of it down.
     """
-    reasons = decision.answer.get("reasons", []) if decision.is_fresh else []
     return [
         reason
-        for reason in reasons
-        if isinstance(reason, dict)
+        for reason in decision.reasons
+        if decision.is_fresh
         and reason.get("verdict") == "fail"
+        and reason.get("code") != SUSPECT_CHECK
         and reason.get("owner") == "hardware"
         and str(reason.get("node", "")).lower() == hostname
     ]
@@ -36,7 +40,7 @@ def may_drain(decision: Decision) -> bool:
 def drain(hostname: str, fault: Dict[str, Any]) -> str:
     """Drain this node unless somebody already has; what was done, or why not, in one line."""
     item, subject = str(fault.get("item", "")), str(fault.get("subject", ""))
-    reason = f"{REASON_PREFIX} {item} {subject}".strip()
+    reason = plain(f"{REASON_PREFIX} {item} {subject}".strip())[:LONGEST_REASON]
     try:
         state = _state(hostname)
         if state is None:

@@ -18,7 +18,7 @@ from readiness_agent.facts import DENIED, ERROR, MISSING, UNREADABLE, CouldNotMe
 Json = Union[None, bool, int, float, str, List["Json"], Dict[str, "Json"]]
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
-"""No file a probe reads is longer; what is longer is read up to here."""
+"""No file a probe reads is longer; what is longer is unreadable, since half of it could pass for all."""
 
 PIECE_BYTES = 64 * 1024
 
@@ -147,6 +147,8 @@ def _read_in_pieces(file: FileIO) -> bytes:
             break
         pieces.append(piece)
         left -= len(piece)
+    if left == 0 and file.read(1):
+        raise CouldNotMeasure(UNREADABLE, f"{file.name}: longer than {MAX_FILE_BYTES // 1024 // 1024} MiB")
     return b"".join(pieces)
 
 

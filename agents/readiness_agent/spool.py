@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from readiness_agent.files import make_private_directory, read_json, write_bytes, write_json
-from readiness_agent.node import Moment, seconds_since
+from readiness_agent.node import Moment, seconds_since, stored_moment
+from readiness_agent.values import finite
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_FILES = 4032
@@ -22,6 +24,9 @@ MAX_AGE = 7 * 24 * 3600.0
 KEPT_BAD = 10
 MIN_FREE_BYTES = 256 * 1024 * 1024
 MIN_FREE_SHARE = 0.05
+
+REPORT_NAME = re.compile(r"[0-9]{12}-[^/]*(?<!\.tmp)\Z")
+"""Whatever else lies in the directory (``lost+found``, a person's file) is not ours to send or to move."""
 
 
 class Entry(NamedTuple):
@@ -59,7 +64,7 @@ class Spool:
     def lost(self) -> Dict[str, int]:
         """Losses no report has carried yet: dropped from the spool, refused or damaged."""
         stored = read_json(self._lost_file)
-        return {kind: int(stored.get(kind, 0)) for kind in ("spool", "bad")}
+        return {kind: max(0, int(finite(stored.get(kind)) or 0)) for kind in ("spool", "bad")}
 
     def add(self, report_id: str, body: bytes, written: Moment, lost: Dict[str, int]) -> Entry:
         """Store one report durably; from now on *lost* is its to tell.
@@ -73,7 +78,10 @@ class Spool:
         head: Dict[str, Any] = {"report_id": report_id, "written": list(written), "lost": lost}
         head["sha256"] = _checksum(head, body)
         write_bytes(path, json.dumps(head).encode() + b"\n" + body)
-        self._count({kind: -number for kind, number in lost.items()})
+        try:
+            self._count({kind: -number for kind, number in lost.items()})
+        except OSError:
+            pass  # the disk filled up in this moment: the report is safe, and the same loss will be told once more
         return Entry(path, report_id, written, lost, body)
 
     def trim(self, now: Moment) -> None:
@@ -139,10 +147,10 @@ class Spool:
             names = os.listdir(self.directory)
         except OSError:
             return []  # open() has said so
-        return [os.path.join(self.directory, name) for name in sorted(names) if not name.endswith(".tmp")]
+        return [os.path.join(self.directory, name) for name in sorted(names) if REPORT_NAME.match(name)]
 
     def _next_number(self) -> int:
-        numbers = [_number(path) for path in self._paths()]
+        numbers = [int(os.path.basename(path).partition("-")[0]) for path in self._paths()]
         return max(numbers, default=0) + 1
 
     def _is_too_old(self, path: str, now: Moment) -> bool:
@@ -158,11 +166,6 @@ class Spool:
             raise SpoolFull(f"{self.directory}: the file system is nearly full")
 
 
-def _number(path: str) -> int:
-    prefix = os.path.basename(path).partition("-")[0]
-    return int(prefix) if prefix.isdigit() else 0
-
-
 def _checksum(head: Dict[str, Any], body: bytes) -> str:
     described = json.dumps({key: head[key] for key in ("report_id", "written", "lost")}).encode()
     return hashlib.sha256(described + body).hexdigest()
@@ -173,8 +176,10 @@ def _decode(path: str) -> Entry:
     head, body = _split(path)
     if head["sha256"] != _checksum(head, body):
         raise ValueError("checksum does not match")
-    unix, boottime, boot = head["written"]
-    return Entry(path, head["report_id"], Moment(unix, boottime, boot), head["lost"], body)
+    written = stored_moment(head["written"])
+    if written is None:
+        raise ValueError("no time of writing")
+    return Entry(path, head["report_id"], written, head["lost"], body)
 
 
 def _split(path: str) -> Tuple[Dict[str, Any], bytes]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional
 
-from readiness_agent.files import read_json, write_json
-from readiness_agent.node import Moment, seconds_since
+from readiness_agent.files import read_json, section, write_json
+from readiness_agent.node import Moment, stored_age
+from readiness_agent.values import finite
 
 KEPT_RECHECKS = 100
 
@@ -21,17 +22,13 @@ class State:
         self._path = path
         self._values = read_json(path)
 
-    def save(self) -> None:
-        """Write it, whole or not at all; raises OSError when the disk refuses."""
-        write_json(self._path, self._values)
+    def save(self) -> bool:
+        """Write it, whole or not at all; False when it outlives this tick in memory only, OSError when not at all."""
+        return write_json(self._path, self._values)
 
     def age(self, event: str, now: Moment) -> Optional[float]:
         """Seconds since *event* was marked; None when it never was."""
-        try:
-            unix, boottime, boot_id = self._section("moments").get(event, ())
-            return seconds_since(Moment(float(unix), float(boottime), str(boot_id)), now)
-        except (TypeError, ValueError):
-            return None
+        return stored_age(self._section("moments").get(event), now)
 
     def mark(self, event: str, now: Moment) -> None:
         """*event* happened now."""
@@ -43,8 +40,7 @@ class State:
 
     def number(self, name: str) -> float:
         """A stored number, 0 when there is none."""
-        value = self._section("numbers").get(name, 0)
-        return float(value) if isinstance(value, (int, float)) else 0.0
+        return finite(self._section("numbers").get(name)) or 0.0
 
     def set_number(self, name: str, value: float) -> None:
         """Store a number."""
@@ -68,7 +64,8 @@ class State:
 
     def failures(self) -> Dict[str, int]:
         """Items whose last measuring ended in a problem, with how often in a row."""
-        return {str(item): int(count) for item, count in self._section("failures").items()}
+        counts = {str(item): finite(count) for item, count in self._section("failures").items()}
+        return {item: max(1, int(count)) for item, count in counts.items() if count is not None}
 
     def set_failures(self, failures: Dict[str, int]) -> None:
         """Keep them."""
@@ -84,7 +81,4 @@ class State:
         self._values["rechecks_done"] = (self.rechecks_done() + ids)[-KEPT_RECHECKS:]
 
     def _section(self, name: str) -> Dict[str, Any]:
-        section = self._values.setdefault(name, {})
-        if not isinstance(section, dict):
-            section = self._values[name] = {}
-        return section
+        return section(self._values, name)

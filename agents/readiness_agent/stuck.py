@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence
 
 from readiness_agent.facts import EVERY_SUBJECT, HUNG, ProbeResult, Problem
-from readiness_agent.files import read_json, write_json
+from readiness_agent.files import read_json, section, write_json
 from readiness_agent.processes import Stuck, is_alive
 from readiness_agent.runner import Outcome
 from readiness_agent.source import Probe
@@ -19,9 +19,9 @@ class StuckRegister:
         self._path = path
         self._boot_id = boot_id
         self._stored = stored = read_json(path)
-        entries = stored.get("probes", {}) if stored.get("boot_id") == boot_id else {}
+        entries = section(stored, "probes") if stored.get("boot_id") == boot_id else {}
         self._probes: Dict[str, List[Stuck]] = {
-            name: [one for one in (Stuck(*pair) for pair in pairs) if is_alive(one)] for name, pairs in entries.items()
+            name: [one for one in _processes(pairs) if is_alive(one)] for name, pairs in entries.items()
         }
 
     @property
@@ -51,6 +51,12 @@ class StuckRegister:
             write_json(self._path, {"boot_id": self._boot_id, "probes": alive})
         except OSError:
             pass  # a read-only state directory must not cost the report
+
+
+def _processes(pairs: Any) -> List[Stuck]:
+    """What was stored of one probe; anything odd in it names no process."""
+    is_pair = isinstance(pairs, list) and all(isinstance(one, list) and len(one) == 2 for one in pairs)
+    return [Stuck(*pair) for pair in pairs] if is_pair else []
 
 
 class Split(NamedTuple):

@@ -7,16 +7,21 @@ import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from readiness_agent.agent import Agent
+from readiness_agent.files import remove_leftovers
 from readiness_agent.node import Moment, now
 from readiness_agent.plan import Due, checked_plan, due_reports, jitter, note_outcome, should_ask, wanted_reports
 from readiness_agent.push import Flushed, flush, store
 from readiness_agent.report import Measured, build_report, choose_evidence, is_job_running
 from readiness_agent.source import Probe
 from readiness_agent.spool import Entry
-from readiness_agent.transport import Answer, Unreachable, retry_after
+from readiness_agent.transport import LONGEST_WAIT, Answer, Unreachable, retry_after
+from readiness_agent.values import bounded
 
 BACK_OFF_FIRST, BACK_OFF_LONGEST = 60.0, 300.0
 """Seconds without a try after the second, third … failed tick in a row; never longer than one usual interval."""
+
+LONGEST_ETAG = 128
+"""Characters; what the report's schema takes."""
 
 
 class TickResult(NamedTuple):
@@ -37,7 +42,7 @@ class Tick:
     """One run of ``tick`` on one node."""
 
     def __init__(self, agent: Agent, load_probes: Callable[[], Sequence[Probe]], spread: float) -> None:
-        self._agent = agent
+        self.agent = agent
         self._state = agent.state
         self._load_probes = load_probes
         self._spread = spread
@@ -51,35 +56,37 @@ class Tick:
         started = now()
         due = self.due(started)
         may_talk = not self._is_held(started)
-        if may_talk and should_ask(self._agent.plan(), self._state, started, bool(due)):
+        if may_talk and should_ask(self.agent.plan(), self._state, started, bool(due)):
             may_talk = self._ask_plan(started)
             due = self.due(started)
         self._measure(due)
+        self._trim_spool()
         sent = self._push() if may_talk else 0
         if sent:
             self._refresh_decisions()
-        self._agent.portal.close()
+        self.agent.portal.close()
         self._save()
         return TickResult(self._reports, sent, self._waiting(), self._messages)
 
     def due(self, moment: Moment) -> List[Due]:
         """The reports to make at *moment*."""
-        wanted = wanted_reports(self._agent.plan(), self._state, moment, self._agent.hostname)
+        wanted = wanted_reports(self.agent.plan(), self._state, moment, self.agent.hostname)
         return due_reports(wanted, self._load_probes()) if wanted else []
 
     def _open_spool(self) -> None:
         try:
-            self._agent.spool.open()
+            remove_leftovers(self.agent.paths.state)
+            self.agent.spool.open()
         except OSError as error:
             self._messages.append(f"spool unwritable ({error.strerror}): reports are sent from memory only")
 
     def _waiting(self) -> int:
-        return len(self._agent.spool.waiting())
+        return len(self.agent.spool.waiting())
 
     def _is_held(self, moment: Moment) -> bool:
         """Whether the portal, or repeated failure, said to wait longer."""
         age = self._state.age("hold", moment)
-        return age is not None and age < self._state.number("hold_seconds")
+        return age is not None and age < min(self._state.number("hold_seconds"), LONGEST_WAIT)
 
     def _ask_plan(self, moment: Moment) -> bool:
         """One conditional GET; False when the portal is away or asked to be left alone.
@@ -88,7 +95,7 @@ class Tick:
         """
         etag = self._state.text("plan_etag") if self._state.plan() else ""
         try:
-            answer = self._agent.portal.get("/api/v1/agent/plan", {"If-None-Match": etag} if etag else {})
+            answer = self.agent.portal.get("/api/v1/agent/plan", {"If-None-Match": etag} if etag else {})
         except Unreachable as error:
             self._failed(str(error), None, moment)
             return False
@@ -103,17 +110,20 @@ class Tick:
 
     def _keep_plan(self, answer: Answer) -> None:
         raw = answer.json()
-        if raw is None or checked_plan(raw) is None:
-            self._messages.append("the plan cannot be used (no JSON, or no report schema in common): update this agent")
+        plan = None if raw is None else checked_plan(raw)
+        if plan is None:
+            self._messages.append(
+                "the plan cannot be used (no JSON, too long, or no report schema in common): update this agent"
+            )
             return
-        self._state.set_plan(raw)
-        self._state.set_text("plan_etag", answer.headers.get("etag", ""))
+        self._state.set_plan(plan.as_sent())
+        self._state.set_text("plan_etag", answer.headers.get("etag", "")[:LONGEST_ETAG])
 
     def _measure(self, due: List[Due]) -> None:
         """Run each probe once, whichever reports need it: no counter is read twice in a tick."""
         if not due:
             return
-        measured = self._agent.measure(tuple({probe.name: probe for one in due for probe in one.probes}.values()))
+        measured = self.agent.measure(tuple({probe.name: probe for one in due for probe in one.probes}.values()))
         for one in due:
             if one.probes:
                 self._report(one, measured.of_probes(one.probes))
@@ -124,12 +134,12 @@ class Tick:
         report = build_report(
             due.cadence,
             measured,
-            self._agent.origin(),
+            self.agent.origin(),
             evidence=choose_evidence(measured.outcomes, self._state, measured.finished),
-            lost=self._agent.spool.lost(),
-            plan_etag=bare_etag(self._state.text("plan_etag")) or None,
+            lost=self.agent.spool.lost(),
+            plan_etag=self._plan_etag() or None,
         )
-        entry, complaint = store(self._agent.spool, report)
+        entry, complaint = store(self.agent.spool, report)
         if complaint:
             self._messages.append(complaint)
             self._unspooled.append(entry)
@@ -140,17 +150,16 @@ class Tick:
 
     def _push(self) -> int:
         """Send what waits; the number delivered."""
-        self._trim_spool()
         if not self._unspooled and not self._waiting():
             return 0
-        time.sleep(jitter(self._agent.hostname, self._spread))
-        flushed = flush(self._agent.portal, self._agent.spool, self._unspooled)
+        time.sleep(jitter(self.agent.hostname, self._spread))
+        flushed = flush(self.agent.portal, self.agent.spool, self._unspooled)
         self._learn(flushed)
         return flushed.sent
 
     def _trim_spool(self) -> None:
         try:
-            self._agent.spool.trim(now())
+            self.agent.spool.trim(now())
         except OSError as error:
             self._messages.append(f"spool cannot be trimmed ({error.strerror}): old reports stay")
 
@@ -158,26 +167,32 @@ class Tick:
         """Keep the decisions fresh that ``gate`` was asked for lately: a Prolog must find one, and must not wait."""
         from readiness_agent.decision import DecisionCache, refresh
 
-        cache = DecisionCache(self._agent.paths.state)
+        cache = DecisionCache(self.agent.paths.state)
         for run in cache.runs_in_use(now()):
-            complaint = refresh(self._agent, cache, run)
+            complaint = refresh(self.agent, cache, run)
             if complaint:
                 self._messages.append(complaint)
 
     def _learn(self, flushed: Flushed) -> None:
         """What the portal's answers mean for later ticks."""
         moment = now()
-        if flushed.message:
+        if flushed.message and not flushed.sent:
             self._failed(flushed.message, flushed.retry_after, moment)
         else:
             self._state.set_number("failed_ticks", 0)
+            self._messages += [flushed.message] if flushed.message else []
+            if flushed.retry_after is not None:
+                self._hold(flushed.retry_after, moment)
         for answer in flushed.answers.values():
             etag = answer.get("plan_etag")
-            if answer.get("recheck") or (etag and bare_etag(etag) != bare_etag(self._state.text("plan_etag"))):
+            if answer.get("recheck") or (etag and bare_etag(str(etag)) != self._plan_etag()):
                 self._state.forget("asked")
-            wait = answer.get("retry_after")
-            if isinstance(wait, (int, float)) and wait > 0:
-                self._hold(min(float(wait), 3600.0), moment)
+            wait = bounded(answer.get("retry_after"), 0.0, LONGEST_WAIT, 0.0)
+            if wait > 0:
+                self._hold(wait, moment)
+
+    def _plan_etag(self) -> str:
+        return bare_etag(self._state.text("plan_etag"))
 
     def _failed(self, message: str, wait: Optional[float], moment: Moment) -> None:
         self._messages.append(message)
@@ -195,6 +210,7 @@ class Tick:
 
     def _save(self) -> None:
         try:
-            self._state.save()
+            if not self._state.save():
+                self._messages.append("state unwritable: what this agent remembers lies in memory only")
         except OSError as error:
             self._messages.append(f"state unwritable ({error.strerror}): the next tick measures everything again")

@@ -9,12 +9,16 @@ import json
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 
 from readiness_agent import __version__
-from readiness_agent.config import Config, check_portal, host_of
+from readiness_agent.config import Config, check_portal, host_of, port_of
+from readiness_agent.values import whole
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection
 
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
+
+LONGEST_WAIT = 3600.0
+"""Seconds for which the portal can make an agent wait, whatever it says."""
 
 
 class Limits(NamedTuple):
@@ -32,6 +36,14 @@ class Unreachable(Exception):
     """No answer from the portal; the text says why and, where there is something to do, what."""
 
 
+class NoAnswer(Unreachable):
+    """The portal was reached and took the request, and did not answer it."""
+
+
+class Late(Unreachable):
+    """The whole exchange took too long, in whatever part of it."""
+
+
 class Answer(NamedTuple):
     """What came back, whoever sent it: a proxy can answer, too."""
 
@@ -47,7 +59,7 @@ class Answer(NamedTuple):
             return None
         try:
             value = json.loads(self.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return value if isinstance(value, dict) else None
 
@@ -55,10 +67,13 @@ class Answer(NamedTuple):
 class Portal:
     """The portal of one configuration. The connection is kept while a spool is flushed."""
 
-    def __init__(self, config: Config, token: str) -> None:
+    def __init__(self, config: Config, token: str, addresses: str = "") -> None:
+        """*addresses* is a file in which to remember where the portal was found; without one, nothing is remembered."""
         self._config = config
         self._token = token
+        self._addresses = addresses
         self._connection: Optional[HTTPConnection] = None
+        self._is_late = False
 
     def get(self, path: str, headers: Mapping[str, str], limits: Limits = PLAN_LIMITS) -> Answer:
         """One GET; raises :class:`Unreachable`."""
@@ -83,7 +98,13 @@ class Portal:
             "Accept": "application/json, application/problem+json",
             **headers,
         }
-        return _within(limits.total, lambda: self._talk(method, path, sent, body, limits.silence))
+        if self._is_late:  # its thread may still use the connection
+            raise Unreachable("the portal was too slow a moment ago: the rest goes with the next tick")
+        try:
+            return _within(limits.total, lambda: self._talk(method, path, sent, body, limits.silence))
+        except Late:
+            self._is_late = True
+            raise
 
     def _talk(
         self, method: str, path: str, headers: Mapping[str, str], body: Optional[bytes], silence: float
@@ -92,47 +113,64 @@ class Portal:
 
         is_reused = self._connection is not None
         try:
-            return self._send(method, path, headers, body, silence)
+            return self._send(self._connected(silence), method, path, headers, body)
         except (OSError, HTTPException, ValueError) as error:
             self.close()
             if not (is_reused and isinstance(error, ConnectionError)):
-                raise Unreachable(_explain(error, self._config.portal)) from error
+                raise NoAnswer(_explain(error, self._config)) from error
         try:  # the portal had closed the idle connection
-            return self._send(method, path, headers, body, silence)
+            return self._send(self._connected(silence), method, path, headers, body)
         except (OSError, HTTPException, ValueError) as error:
             self.close()
-            raise Unreachable(_explain(error, self._config.portal)) from error
+            raise NoAnswer(_explain(error, self._config)) from error
+
+    def _connected(self, silence: float) -> HTTPConnection:
+        """The kept connection, or a new one; raises :class:`Unreachable`."""
+        from http.client import HTTPException
+
+        if self._connection is None:
+            try:
+                connection = _connection(self._config, silence, self._addresses)
+                connection.connect()
+            except (OSError, HTTPException, ValueError) as error:
+                raise Unreachable(_explain(error, self._config)) from error
+            self._connection = connection
+        return self._connection
 
     def _send(
-        self, method: str, path: str, headers: Mapping[str, str], body: Optional[bytes], silence: float
+        self, connection: HTTPConnection, method: str, path: str, headers: Mapping[str, str], body: Optional[bytes]
     ) -> Answer:
-        if self._connection is None:
-            self._connection = _connection(self._config, silence)
         base = "/" + self._config.portal.partition("://")[2].partition("/")[2]
-        self._connection.request(method, base.rstrip("/") + path, body=body, headers=dict(headers))
-        response = self._connection.getresponse()
+        connection.request(method, base.rstrip("/") + path, body=body, headers=dict(headers))
+        response = connection.getresponse()
         answer = response.read(MAX_ANSWER_BYTES)
         if response.read(1):
             raise ValueError("the answer is longer than 4 MiB")
         return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, answer)
 
 
-def _connection(config: Config, silence: float) -> HTTPConnection:
-    """A connection to the portal, through the configured proxy if there is one. It follows nothing."""
+def _connection(config: Config, silence: float, addresses: str) -> HTTPConnection:
+    """A connection to be made to the portal, through the configured proxy if there is one. It follows nothing."""
     import http.client
 
+    from readiness_agent.dialling import AddressBook, dial
+
     scheme, _, rest = check_portal(config.portal).partition("://")
-    authority = rest.partition("/")[0]
-    host, port = host_of(rest), _port(authority)
+    host, port = host_of(rest), port_of(rest)
+    through = config.proxy.partition("://")[2] if scheme == "https" else ""
+    connection: HTTPConnection
     if scheme == "http":
-        return http.client.HTTPConnection(host, port or 80, timeout=silence)
-    if not config.proxy:
-        return http.client.HTTPSConnection(host, port or 443, timeout=silence, context=_tls(config))
-    proxy = config.proxy.partition("://")[2]
-    connection = http.client.HTTPSConnection(
-        host_of(proxy), _port(proxy.partition("/")[0]) or 3128, timeout=silence, context=_tls(config)
-    )
-    connection.set_tunnel(host, port or 443)
+        connection = http.client.HTTPConnection(host, port or 80, timeout=silence)
+    elif through:
+        connection = http.client.HTTPSConnection(
+            host_of(through), port_of(through) or 3128, timeout=silence, context=_tls(config)
+        )
+        connection.set_tunnel(host, port or 443)
+    else:
+        connection = http.client.HTTPSConnection(host, port or 443, timeout=silence, context=_tls(config))
+    book = AddressBook(addresses) if addresses else None
+    # The one place at which http.client lets its caller decide how a name becomes a socket.
+    connection._create_connection = lambda target, *_: dial(target, silence, book)  # type: ignore[attr-defined]
     return connection
 
 
@@ -142,13 +180,6 @@ def _tls(config: Config) -> Any:
     context = ssl.create_default_context(cafile=config.ca_file or None)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context
-
-
-def _port(authority: str) -> Optional[int]:
-    """The port in ``host:port`` or ``[address]:port``."""
-    tail = authority.rpartition("]")[2] if authority.startswith("[") else authority
-    port = tail.partition(":")[2]
-    return int(port) if port.isdigit() else None
 
 
 def _within(seconds: float, talk: Callable[[], Answer]) -> Answer:
@@ -169,17 +200,23 @@ def _within(seconds: float, talk: Callable[[], Answer]) -> Answer:
             errors.append(error)
 
     thread = threading.Thread(target=run, daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:
+        raise Unreachable("no thread could be started to talk to the portal: this node is out of processes") from None
     thread.join(seconds)
     if errors:
         raise errors[0]
     if not answers:
-        raise Unreachable(f"the portal did not finish its answer within {seconds:.0f} s")
+        raise Late(f"the portal did not finish its answer within {seconds:.0f} s")
     return answers[0]
 
 
-def _explain(error: BaseException, portal: str) -> str:
+def _explain(error: BaseException, config: Config) -> str:
     """What a person can do about *error*."""
+    portal = config.portal
+    if isinstance(error, FileNotFoundError):
+        return f"{portal}: ca_file {config.ca_file} is not there: name the file of the authority that issued it"
     text = getattr(error, "verify_message", "") or getattr(error, "strerror", "") or str(error) or type(error).__name__
     if "expired" in text or "not yet valid" in text:
         return f"{portal}: {text}; compare this node's clock with the portal's certificate"
@@ -193,9 +230,8 @@ def retry_after(answer: Answer) -> Optional[float]:
     value = answer.headers.get("retry-after", "").strip()
     if not value:
         return None
-    if value.isdigit():
-        return min(float(value), 3600.0)
-    return _seconds_until(value)
+    seconds = whole(value)
+    return _seconds_until(value) if seconds is None else min(float(seconds), LONGEST_WAIT)
 
 
 def _seconds_until(date: str) -> Optional[float]:
@@ -203,6 +239,6 @@ def _seconds_until(date: str) -> Optional[float]:
     from email.utils import parsedate_to_datetime
 
     try:
-        return min(max(0.0, parsedate_to_datetime(date).timestamp() - time.time()), 3600.0)
-    except (TypeError, ValueError):
+        return min(max(0.0, parsedate_to_datetime(date).timestamp() - time.time()), LONGEST_WAIT)
+    except (TypeError, ValueError, OverflowError, IndexError):
         return None

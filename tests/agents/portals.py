@@ -33,6 +33,8 @@ class Reply:
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
+    is_given: bool = True
+    """False: the connection is closed instead."""
 
     @classmethod
     def of_json(cls, status: int, document: Any, **headers: str) -> Reply:
@@ -99,6 +101,9 @@ class LoopbackPortal:
                 )
                 portal.asked.append(asked)
                 reply = portal.answer(asked)
+                if not reply.is_given:
+                    self.close_connection = True
+                    return
                 self.send_response(reply.status)
                 for name, value in reply.headers.items():
                     self.send_header(name, value)

@@ -202,3 +202,59 @@ def test_a_damaged_state_file_means_measure_now(tmp_path: Path) -> None:
 
     assert state.age("tick", START) is None
     assert state.plan() == {}
+
+
+@pytest.mark.parametrize("odd", ["soon", True, None, [], {}, float("nan"), float("inf"), float("-inf"), 10**400])
+def test_a_number_that_is_none_leaves_the_usual_interval(odd: object) -> None:
+    plan = checked_plan({"schemas": [1], "interval": odd, "poll_after": odd})
+
+    assert plan is not None
+    assert (plan.interval, plan.poll_after) == (300.0, 60.0)
+
+
+@pytest.mark.parametrize(("interval", "seconds"), [(-1, 5.0), (0, 5.0), (10**12, 3600.0), (1e300, 3600.0), (60, 60.0)])
+def test_an_interval_is_held_within_its_bounds(interval: float, seconds: float) -> None:
+    plan = checked_plan({"schemas": [1], "interval": interval})
+
+    assert plan is not None
+    assert plan.interval == seconds
+
+
+def test_a_plan_of_a_million_items_is_none() -> None:
+    assert checked_plan({"schemas": [1], "tick": ["one"] * 1_000_000}) is None
+
+
+def test_what_is_no_item_in_a_plan_names_none() -> None:
+    raw = {"schemas": [1], "tick": ["one", 7, None, {"item": "two"}, "x" * 65], "daily": {"s": 1}, "command": "reboot"}
+
+    plan = checked_plan(raw)
+
+    assert plan is not None
+    assert (plan.tick, plan.daily) == (("one",), ())
+
+
+def test_a_path_in_a_plan_measures_nothing(state: State) -> None:
+    plan = checked_plan({"schemas": [1], "tick": ["/etc/shadow", "../../bin/sh", "one; reboot"], "daily": []})
+
+    assert plan is not None
+    assert reports(state, START, plan) == []
+
+
+def test_more_rechecks_than_are_remembered_are_not_run_for_ever(state: State) -> None:
+    asked = [{"id": number, "items": ["one"]} for number in range(500)]
+    plan = checked_plan({"schemas": [1], "tick": [], "daily": [], "recheck": asked})
+    assert plan is not None
+    (first,) = reports(state, START, plan)
+    note_outcome(state, first, ["one"], set(), START)
+
+    assert reports(state, later(60), plan) == []
+
+
+def test_a_plan_that_was_kept_is_the_plan_that_was_sent() -> None:
+    raw = {"schemas": [1], "interval": 60, "tick": ["one"], "recheck": [{"id": 7, "items": ["two"]}], "odd": "x" * 9999}
+
+    plan = checked_plan(raw)
+
+    assert plan is not None
+    assert checked_plan(plan.as_sent()) == plan
+    assert "odd" not in plan.as_sent()

@@ -34,6 +34,9 @@ def spooled(agent: Agent) -> Callable[..., None]:
     return add
 
 
+HANG_UP = Reply(is_given=False)
+
+
 def flush_all(agent: Agent) -> Flushed:
     return flush(agent.portal, agent.spool)
 
@@ -172,15 +175,92 @@ def test_one_report_the_portal_chokes_on_does_not_hold_up_the_others(
     assert waiting(agent) == 1
 
 
-def test_a_portal_that_fails_twice_is_left_alone(
+def test_a_portal_that_fails_at_the_oldest_and_at_the_newest_is_left_alone(
     agent: Agent, portal: LoopbackPortal, spooled: Callable[..., None]
 ) -> None:
-    spooled("r1", "r2", "r3")
+    spooled("r1", "r2", "r3", "r4", "r5")
     portal.answer = lambda asked: Reply(500)
 
     flush_all(agent)
 
-    assert len(portal.asked) == 2
+    assert [report["report_id"] for report in portal.reports()] == ["r1", "r2", "r5"]
+
+
+@pytest.mark.parametrize("choke", [Reply(500), HANG_UP])
+def test_reports_that_the_portal_always_chokes_on_never_hold_up_the_new_ones(
+    choke: Reply, agent: Agent, portal: LoopbackPortal, spooled: Callable[..., None]
+) -> None:
+    spooled("poison1", "poison2", "poison3", "fine1", "poison4", "fine2")
+    portal.answer = lambda asked: choke if "poison" in asked.report()["report_id"] else accept(asked)
+
+    flushed = flush_all(agent)
+
+    assert sorted(flushed.answers) == ["fine1", "fine2"]
+    assert [Path(path).name.partition("-")[2] for path in agent.spool.waiting()] == [
+        "poison1", "poison2", "poison3", "poison4",
+    ]  # fmt: skip
+
+
+def test_a_proxy_that_refuses_everything_does_not_empty_the_spool(
+    agent: Agent, portal: LoopbackPortal, spooled: Callable[..., None]
+) -> None:
+    spooled("r1", "r2", "r3", "r4")
+    portal.answer = page(404)
+
+    flush_all(agent)
+
+    assert waiting(agent) == 2
+    assert agent.spool.lost() == {"spool": 0, "bad": 2}
+
+
+def test_the_portals_own_refusals_are_all_set_aside(
+    agent: Agent, portal: LoopbackPortal, spooled: Callable[..., None]
+) -> None:
+    spooled("r1", "r2", "r3", "r4")
+    portal.answer = answering(422)
+
+    flush_all(agent)
+
+    assert waiting(agent) == 0
+    assert agent.spool.lost() == {"spool": 0, "bad": 4}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" * 200_000,
+        b'{"report_id": "r1"',
+        b'{"report_id": "other"}',
+        b'"r1"',
+        b"\xff\xfe",
+        b"",
+    ],
+)
+def test_an_answer_that_is_not_about_this_report_delivers_nothing(
+    body: bytes, agent: Agent, portal: LoopbackPortal, spooled: Callable[..., None]
+) -> None:
+    spooled("r1")
+    portal.answer = lambda asked: Reply(200, body, {"Content-Type": "application/json"})
+
+    assert flush_all(agent).sent == 0
+    assert waiting(agent) == 1
+
+
+def test_a_portal_that_was_too_slow_is_not_asked_again_in_the_same_run(agent: Agent, portal: LoopbackPortal) -> None:
+    given_up = threading.Event()
+
+    def linger(asked: Asked) -> Reply:
+        given_up.wait(10)
+        return accept(asked)
+
+    portal.answer = linger
+    with pytest.raises(Unreachable, match="did not finish"):
+        agent.portal.get("/api/v1/agent/plan", {}, Limits(silence=5.0, total=0.1))
+
+    with pytest.raises(Unreachable, match="too slow a moment ago"):
+        agent.portal.get("/api/v1/agent/plan", {})
+    given_up.set()
+    assert len(portal.asked) == 1
 
 
 def test_a_portal_that_is_not_there_keeps_everything(
@@ -216,7 +296,21 @@ def test_a_connection_the_portal_closed_meanwhile_is_opened_again(
     assert flush_all(agent).sent == 2
 
 
-@pytest.mark.parametrize(("value", "seconds"), [("30", 30.0), ("999999", 3600.0), ("", None), ("soon", None)])
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("30", 30.0),
+        ("999999", 3600.0),
+        ("9" * 5000, 3600.0),
+        ("", None),
+        ("soon", None),
+        ("-5", None),
+        ("\xb2", None),
+        ("1e9", None),
+        ("Mon, 01 Jan 0001 00:00:00 -0000", 0.0),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 3600.0),
+    ],
+)
 def test_retry_after_is_a_bounded_number_of_seconds(value: str, seconds: float | None) -> None:
     assert retry_after(Answer(429, {"retry-after": value}, b"")) == seconds
 

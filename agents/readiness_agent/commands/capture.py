@@ -7,10 +7,10 @@ from typing import Sequence
 
 from readiness_agent.capture import write_capture
 from readiness_agent.commands.check import config_if_any
-from readiness_agent.errors import usage_error
+from readiness_agent.errors import log, usage_error
 from readiness_agent.identity import IDENTITY
 from readiness_agent.node import hostname, now
-from readiness_agent.options import answer, log, make_parser, parse, paths_of
+from readiness_agent.options import answer, make_parser, parse, paths_of
 from readiness_agent.probes import PROBES
 from readiness_agent.recording import RecordingSource
 from readiness_agent.redaction import STAND_IN_NAME, Redaction, keep_everything
@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
         if not outcome.records and outcome.result.problems:
             log(f"{outcome.probe.name} read nothing: {outcome.result.problems[0].detail}")
     records = [record for outcome in outcomes for record in outcome.records]
-    redact = Redaction(hostname()) if options.redact else keep_everything
+    redact = Redaction(hostname(), config.hostname) if options.redact else keep_everything
     name = STAND_IN_NAME if options.redact else hostname()
     count = write_capture(output, started, name, config.probe_context(), records, redact)
     answer(options, {"output": output, "entries": count}, f"{output}: {count} answers saved")

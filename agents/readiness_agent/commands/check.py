@@ -7,12 +7,12 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from readiness_agent.agent import Agent, measure
 from readiness_agent.config import Config, Paths, load_config
-from readiness_agent.errors import AgentError, config_error, usage_error
+from readiness_agent.errors import AgentError, config_error, log, usage_error
 from readiness_agent.files import make_private_directory
 from readiness_agent.lines import fact_line, problem_line, verdict_lines
 from readiness_agent.lock import TickLock
 from readiness_agent.node import now
-from readiness_agent.options import answer, log, make_parser, parse, paths_of
+from readiness_agent.options import answer, make_parser, parse, paths_of
 from readiness_agent.probes import PROBES
 from readiness_agent.push import flush, store
 from readiness_agent.report import Measured, all_evidence, build_report
@@ -91,7 +91,10 @@ def _measure_and_push(options: argparse.Namespace, paths: Paths, probes: Sequenc
     lock = TickLock(paths.in_state("lock"))
     if not lock.acquire_within(LONGEST_TICK):
         raise AgentError("a tick has been running for more than a minute: try again when it has ended", UNKNOWN)
-    agent.spool.open()
+    try:
+        agent.spool.open()
+    except OSError as error:
+        log(f"spool unwritable ({error.strerror}): the report is sent from memory only")
     measured = agent.measure(probes)
     report = build_report(
         "check",
@@ -114,13 +117,16 @@ def _measure_and_push(options: argparse.Namespace, paths: Paths, probes: Sequenc
 
 def print_verdicts(options: argparse.Namespace, got: Dict[str, Any], layer: Optional[str], items: Sequence[str]) -> int:
     """Print the portal's verdicts and return the exit code of the worst; no verdict at all proves nothing."""
+    listed = got.get("verdicts")
     verdicts = [
         one
-        for one in got.get("verdicts", [])
-        if (not layer or one.get("layer") == layer) and (not items or one.get("item") in items)
+        for one in (listed if isinstance(listed, list) else [])
+        if isinstance(one, dict)
+        and (not layer or one.get("layer") == layer)
+        and (not items or one.get("item") in items)
     ]
     answer(options, {**got, "verdicts": verdicts}, "\n".join(verdict_lines(verdicts)) or "the portal judged nothing")
-    found = {one.get("verdict") for one in verdicts}
+    found = {str(one.get("verdict")) for one in verdicts}
     if "fail" in found:
         return FAIL
     return UNKNOWN if not found or not found <= {"pass", "warn", "na", "waived"} else 0

@@ -13,6 +13,7 @@ from readiness_agent.agent import measure_identity
 from readiness_agent.config import Config, Paths, check_portal, check_proxy, read_token, save_config, save_token
 from readiness_agent.errors import AgentError, usage_error
 from readiness_agent.files import json_bytes, make_private_directory
+from readiness_agent.lines import plain
 from readiness_agent.node import boot_id, hostname
 from readiness_agent.options import answer, make_parser, parse, paths_of
 from readiness_agent.transport import Answer, Portal, Unreachable
@@ -37,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
     save_token(paths.token, str(granted["token"]))
     save_config(paths, _kept(config, granted))
     shown = {key: value for key, value in granted.items() if key != "token"}
-    answer(options, shown, f"enrolled {granted.get('hostname')} in cluster {granted.get('cluster')}")
+    answer(options, shown, plain(f"enrolled {granted.get('hostname')} in cluster {granted.get('cluster')}"))
     return 0
 
 
@@ -109,9 +110,13 @@ def _ask(config: Config, token: str, paths: Paths) -> Dict[str, Any]:
     finally:
         portal.close()
     granted = got.json()
-    if got.status != 201 or not granted or not isinstance(granted.get("token"), str):
+    if got.status != 201 or not granted or not _is_token(granted.get("token")):
         raise AgentError(_refusal(got), REFUSED)
     return granted
+
+
+def _is_token(value: Any) -> bool:
+    return isinstance(value, str) and value.isascii() and value.isprintable() and 0 < len(value.split()) == 1
 
 
 def _refusal(got: Answer) -> str:

@@ -11,11 +11,11 @@ from typing import Sequence
 
 from readiness_agent.agent import Agent
 from readiness_agent.decision import Decision, DecisionCache, refresh
-from readiness_agent.errors import AgentError
+from readiness_agent.errors import AgentError, log
 from readiness_agent.files import make_private_directory
 from readiness_agent.lines import plain
 from readiness_agent.node import now
-from readiness_agent.options import answer, log, make_parser, parse, paths_of
+from readiness_agent.options import answer, make_parser, parse, paths_of
 from readiness_agent.slurm import drain, hardware_faults, may_drain
 
 EXIT_CODES = (
@@ -29,21 +29,37 @@ PLAIN, PROLOG, HEALTH = "plain", "slurm-prolog", "slurm-health"
 def main(argv: Sequence[str]) -> int:
     """Answer from the cache in the way the caller needs."""
     parser = make_parser("gate", "May a job start here? The last cached decision, at once.", EXIT_CODES)
-    parser.add_argument("--run", default="", metavar="R", help="ask about this run (default: this node's health)")
+    parser.add_argument(
+        "--run",
+        default="",
+        metavar="R",
+        help="ask about this run (default: this node's health; Slurm is never told of more than that)",
+    )
     parser.add_argument("--as", dest="caller", choices=(PLAIN, PROLOG, HEALTH), default=PLAIN, help="who asks")
-    options = parse(parser, argv)
+    try:
+        options = parse(parser, argv)
+    except SystemExit as wrong_usage:
+        return 0 if wrong_usage.code and _is_of_slurm(argv) else int(wrong_usage.code or 0)
+    if options.caller == PLAIN:
+        return _answer_for(options)
     try:
         return _answer_for(options)
-    except (AgentError, OSError) as error:
-        if options.caller == PLAIN:
-            raise
-        log(f"{error}; nothing is held for that")
+    except Exception as error:  # whatever it is: Slurm would take it for a fault of this node, and of all others
+        log(f"{error if isinstance(error, (AgentError, OSError)) else repr(error)}; nothing is held for that")
         return 0
+
+
+def _is_of_slurm(argv: Sequence[str]) -> bool:
+    """Whether Slurm asks: a slip in its configuration is one sentence in its log and drains no fleet."""
+    return any("slurm" in one for one in argv)
 
 
 def _answer_for(options: argparse.Namespace) -> int:
     agent = Agent(paths_of(options))
-    make_private_directory(agent.paths.state)
+    if not options.dry_run:
+        make_private_directory(agent.paths.state)
+    if options.caller != PLAIN:
+        options.run = ""  # what concerns a run and no node's hardware is decided by the controller, never here
     decision = _decide(agent, options)
     if options.caller == PROLOG:
         return _prolog(agent, decision)
@@ -58,15 +74,22 @@ def _decide(agent: Agent, options: argparse.Namespace) -> Decision:
     decision = cache.read(options.run, moment)
     if options.dry_run:
         return decision
-    cache.note_use(options.run, moment)
-    if options.caller == PLAIN and not decision.is_fresh:
-        complaint = refresh(agent, cache, options.run)
-        agent.portal.close()
-        if complaint:
-            log(complaint)
-        return cache.read(options.run, now())
-    _refresh_in_background(agent, cache, options.run)
+    try:
+        cache.note_use(options.run, moment)
+        if options.caller == PLAIN and not decision.is_fresh:
+            return _decide_now(agent, cache, options.run)
+        _refresh_in_background(agent, cache, options.run)
+    except OSError as error:
+        log(f"the decision cannot be renewed ({error.strerror}): see that {agent.paths.state} can be written")
     return decision
+
+
+def _decide_now(agent: Agent, cache: DecisionCache, run: str) -> Decision:
+    complaint = refresh(agent, cache, run)
+    agent.portal.close()
+    if complaint:
+        log(complaint)
+    return cache.read(run, now())
 
 
 def _refresh_in_background(agent: Agent, cache: DecisionCache, run: str) -> None:
@@ -87,12 +110,12 @@ def _refresh_in_background(agent: Agent, cache: DecisionCache, run: str) -> None
 
 
 def _plain(options: argparse.Namespace, decision: Decision) -> int:
-    reasons = [one for one in decision.answer.get("reasons", []) if isinstance(one, dict)]
     lines = [decision.word]
     if not decision.is_fresh:
         lines.append("no decision of the portal is fresh enough: see that it can be reached")
     lines += [
-        plain(" ".join(str(one.get(key) or "") for key in ("code", "item", "subject", "remedy"))) for one in reasons
+        plain(" ".join(str(one.get(key) or "") for key in ("code", "item", "subject", "remedy")))
+        for one in decision.reasons
     ]
     document = {**decision.answer, "decision": decision.word, "cached_s": decision.age}
     answer(options, document, "\n".join(lines))

@@ -9,10 +9,10 @@ from readiness_agent.agent import measure_elsewhere
 from readiness_agent.capture import read_capture
 from readiness_agent.commands.check import print_verdicts
 from readiness_agent.config import Config, check_portal, load_config, read_token
-from readiness_agent.errors import AgentError, config_error, usage_error
+from readiness_agent.errors import AgentError, config_error, log, usage_error
 from readiness_agent.lines import fact_line, problem_line
 from readiness_agent.node import Moment, now, seconds_since
-from readiness_agent.options import answer, log, make_parser, parse, paths_of
+from readiness_agent.options import answer, make_parser, parse, paths_of
 from readiness_agent.plan import DAY
 from readiness_agent.probes import PROBES
 from readiness_agent.push import DELIVERED, KEPT, pack, send

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Sequence, Tuple
 
-from readiness_agent.errors import config_error
+from readiness_agent.config import Paths
+from readiness_agent.errors import config_error, log
 from readiness_agent.files import make_private_directory
 from readiness_agent.lock import LONG_HELD, TickLock
-from readiness_agent.options import answer, log, make_parser, parse, paths_of
+from readiness_agent.options import answer, make_parser, parse, paths_of
+from readiness_agent.values import bounded
 
 if TYPE_CHECKING:
     from readiness_agent.source import Probe
+    from readiness_agent.ticking import Tick
 
 EXIT_CODES = "0 also when the portal is away (what was measured waits in the spool)"
 LONGEST_SPREAD = 30.0
@@ -25,29 +29,44 @@ def main(argv: Sequence[str]) -> int:
     )  # fmt: skip
     options = parse(parser, argv)
     paths = paths_of(options)
+    if options.dry_run:
+        return _say_due(options, paths)
     _make_state_directory(paths.state)
     lock = TickLock(paths.in_state("lock"))
     if not lock.acquire():
         return _say_held(lock)
 
-    from readiness_agent.agent import Agent, be_quiet
-    from readiness_agent.node import now
-    from readiness_agent.ticking import Tick
+    from readiness_agent.agent import be_quiet
 
-    agent = Agent(paths)
-    if agent.config.origin == "replay":
-        raise config_error("this node is a replayed one: push its captures with `readiness-agent replay`")
-    tick = Tick(agent, load_probes, min(max(options.spread, 0.0), LONGEST_SPREAD))
-    if options.dry_run:
-        due = [{"cadence": one.cadence, "probes": [probe.name for probe in one.probes]} for one in tick.due(now())]
-        answer(options, {"due": due}, "\n".join(f"{one['cadence']}: {', '.join(one['probes'])}" for one in due))
-        return 0
-    be_quiet(agent.config)
+    tick = _tick(options, paths)
+    be_quiet(tick.agent.config)
     result = tick.run()
     for message in result.messages:
         log(message)
     line = f"{len(result.reports)} report(s) made, {result.sent} delivered, {result.waiting} waiting"
     answer(options, result._asdict(), line)
+    return 0
+
+
+def _tick(options: argparse.Namespace, paths: Paths) -> Tick:
+    from readiness_agent.agent import Agent
+    from readiness_agent.ticking import Tick
+
+    agent = Agent(paths)
+    if agent.config.origin == "replay":
+        raise config_error("this node is a replayed one: push its captures with `readiness-agent replay`")
+    return Tick(agent, load_probes, bounded(options.spread, 0.0, LONGEST_SPREAD, 0.0))
+
+
+def _say_due(options: argparse.Namespace, paths: Paths) -> int:
+    """What a tick would measure now. Changes nothing, so it needs no lock and no directory."""
+    from readiness_agent.node import now
+
+    due = [
+        {"cadence": one.cadence, "probes": [probe.name for probe in one.probes]}
+        for one in _tick(options, paths).due(now())
+    ]
+    answer(options, {"due": due}, "\n".join(f"{one['cadence']}: {', '.join(one['probes'])}" for one in due))
     return 0
 
 
