@@ -1,0 +1,131 @@
+"""Tables of nccl-tests (``all_reduce_perf`` and its kin), from NCCL 1 to today.
+
+The figure that counts is the bus bandwidth at the largest size that was asked for: the average over all sizes says
+nothing. A run without its summary, or with one rank, has no such figure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import List, NamedTuple, Optional, Tuple
+
+from readiness_agent.parsers.saved import Reading, Saved, decimal, whole
+
+_MARK = re.compile(r"^(?:\[[0-9]+,[0-9]+\]<std(?:out|err)>: ?|[A-Za-z0-9._-]+: (?=\s*[#0-9]))")
+_NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,6})?"
+_ERROR = r"N/A|[0-9]{1,18}|[0-9]\.?[0-9]*e[+-][0-9]{2}"
+_HALF = rf"\s+({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})\s+({_ERROR})"
+_ROW = re.compile(
+    rf"\s*([0-9]{{1,18}})\s+[0-9]{{1,18}}\s+[a-z][a-z0-9_]*(?:\s+[a-z]+)?(?:\s+-?[0-9]{{1,4}})?{_HALF}{_HALF}\s*"
+)
+_ASKED = re.compile(r"maxBytes ([0-9]{1,18})\b")
+_VALIDATION = re.compile(r"validation: ([01])\b")
+_RANK = re.compile(r"#?\s*Rank\s+[0-9]+ .*device\s+[0-9]+ \[0x[0-9a-fA-F]+\] (.+)")
+_NRANKS = re.compile(r"\bnranks ([0-9]{1,6})\b")
+_VERSION = re.compile(r"NCCL version (\S+)")
+_BOUNDS = re.compile(r"#?\s*Out of bounds values : ([0-9]{1,18}) (?:OK|FAILED)\s*")
+_AVERAGE = re.compile(rf"#?\s*Avg bus bandwidth\s+: ({_NUMBER})\s*")
+_FAILURE = re.compile(
+    r"NCCL failure|Test .*failure|not enough slots|unhandled|NCCL WARN|command not found|error while", re.I
+)
+
+
+class Row(NamedTuple):
+    """One size."""
+
+    size: int
+    algbw: Optional[float]
+    busbw: Optional[float]
+    error: str
+    busbw_in_place: Optional[float]
+
+
+def read_nccl_tests(text: str) -> Saved:
+    """What one run says. Never raises."""
+    reading = Reading()
+    lines = [_MARK.sub("", line) for line in text.splitlines()]
+    rows = [row for row in map(_row, lines) if row]
+    body = "\n".join(lines)
+    gpus = _head(reading, lines, body)
+    average = _only(_AVERAGE, lines)
+    if rows:
+        reading.fact("rows", len(rows), "count")
+    if average is not None:
+        reading.fact("average_busbw", decimal(average), "GB/s")
+    validated = _validation(body)
+    if rows and average is not None:
+        _correctness(reading, rows, lines, validated)
+    if rows and average is not None and gpus != 1:
+        _figure(reading, rows, whole(_first(_ASKED, body)))
+    _complain(reading, lines, rows, ended=average is not None, gpus=gpus)
+    return reading.result()
+
+
+def _row(line: str) -> Optional[Row]:
+    found = _ROW.fullmatch(line)
+    if not found:
+        return None
+    size, _, algbw, busbw, error, _, _, in_place, _ = found.groups()
+    return Row(int(size), decimal(algbw), decimal(busbw), error, decimal(in_place))
+
+
+def _head(reading: Reading, lines: List[str], body: str) -> Optional[int]:
+    """Facts about the run as a whole; the number of ranks, where it is told."""
+    devices = [found[1].strip() for found in map(_RANK.fullmatch, lines) if found]
+    gpus = len(devices) or whole(_first(_NRANKS, body))
+    reading.fact("gpus", gpus, "count")
+    if len(set(devices)) == 1:
+        reading.fact("device", devices[0], "text")
+    reading.fact("nccl_version", _first(_VERSION, body), "text")
+    reading.fact("validation", _validation(body), "bool")
+    return gpus
+
+
+def _validation(body: str) -> Optional[bool]:
+    found = _first(_VALIDATION, body)
+    return None if found is None else found == "1"
+
+
+def _correctness(reading: Reading, rows: List[Row], lines: List[str], validated: Optional[bool]) -> None:
+    """Wrong values, unless nothing was checked: then ``0 OK`` is empty talk."""
+    errors = [row.error for row in rows]
+    if validated is False or "N/A" in errors:
+        return
+    reading.fact("out_of_bounds", whole(_only(_BOUNDS, lines)), "count")
+    if any("e" in error for error in errors):
+        reading.fact("relative_error_max", max(float(error) for error in errors), "ratio")
+    else:
+        reading.fact("wrong", sum(int(error) for error in errors), "count")
+
+
+def _figure(reading: Reading, rows: List[Row], asked: Optional[int]) -> None:
+    largest = max(rows, key=lambda row: row.size)
+    if asked is not None and largest.size < asked:
+        reading.problem(f"the run was asked for {asked} bytes and shows no size above {largest.size}")
+        return
+    reading.fact("message_size", largest.size, "bytes")
+    reading.fact("busbw", largest.busbw, "GB/s")
+    reading.fact("busbw_in_place", largest.busbw_in_place, "GB/s")
+    reading.fact("algbw", largest.algbw, "GB/s")
+
+
+def _complain(reading: Reading, lines: List[str], rows: List[Row], *, ended: bool, gpus: Optional[int]) -> None:
+    failures = [line.strip() for line in lines if _FAILURE.search(line)]
+    if failures:
+        reading.problem(failures[0])
+    if not rows and not failures:
+        reading.problem("there is no table of nccl-tests in this text")
+    if rows and not ended:
+        reading.problem("there is no summary line: the run did not end, or its output was cut")
+    if gpus == 1:
+        reading.problem("one rank has nobody to talk to: its bus bandwidth is 0 by definition")
+
+
+def _first(pattern: re.Pattern[str], text: str) -> Optional[str]:
+    found = pattern.search(text)
+    return found[1] if found else None
+
+
+def _only(pattern: re.Pattern[str], lines: List[str]) -> Optional[str]:
+    matches: Tuple[str, ...] = tuple(found[1] for found in map(pattern.fullmatch, lines) if found)
+    return matches[-1] if matches else None

@@ -1,0 +1,140 @@
+"""Tables of perftest (``ib_write_bw`` and its kin) and the sentences in their place.
+
+Its MB/sec are 2^20 bytes a second. A peak of 0.00 was not measured. A table without its closing line was cut, unless it
+is the one row of a run with one size.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import List, NamedTuple, Optional, Tuple
+
+from readiness_agent.parsers.saved import Reading, Saved, decimal, whole
+
+_HEAD = re.compile(
+    r"\s*#bytes\s+#iterations\s+BW peak\[(MB|Gb)/sec\]\s+BW average\[(?:MB|Gb)/sec\]\s+MsgRate\[Mpps\]\s*"
+)
+_ROW = re.compile(
+    r"\s*([0-9]{1,12})\s+([0-9]{1,12})\s+([0-9]{1,9}\.[0-9]+)\s+([0-9]{1,9}\.[0-9]+)\s+([0-9]{1,9}\.[0-9]+)\s*"
+)
+_CLOSING = re.compile(r"\s*-{20,}\s*")
+_DEVICE = re.compile(r"Device\s+: (\S+)")
+_MTU = re.compile(r"Mtu\s+: ([0-9]{3,5})\[B\]")
+_LINK = re.compile(r"Link type\s+: (\S+)")
+_STATUS = re.compile(r"Failed status ([0-9]{1,3}): .*?scnt=([0-9]{1,9}), ccnt=([0-9]{1,9})")
+_PORT = re.compile(r"Port number ([0-9]{1,3}) state is (\w+)")
+_EVENT = re.compile(r"Event: (RDMA_CM_EVENT_\w+); error: (-?[0-9]{1,6})")
+_COULD_NOT = re.compile(r"Couldn't .*|Unable to .*|Failed to .*|Completion with error.*")
+
+WORK_COMPLETION = {
+    1: "local length error",
+    4: "local protection error",
+    5: "work request flushed",
+    8: "local access error",
+    9: "remote invalid request",
+    10: "remote access error",
+    11: "remote operation error",
+    12: "transport retry counter exceeded",
+    13: "receiver-not-ready retry counter exceeded",
+}
+"""Words of ``ibv_wc_status``."""
+
+_MEBIBYTES_TO_GIGABITS = 8 * 1024 * 1024 / 1e9
+
+
+class Row(NamedTuple):
+    """One message size."""
+
+    size: int
+    peak: Optional[float]
+    average: Optional[float]
+    message_rate: Optional[float]
+
+
+class Table(NamedTuple):
+    """The rows of one run."""
+
+    binary: bool
+    """Whether its figures are MiB/s, not Gb/s."""
+    rows: Tuple[Row, ...]
+    closed: bool
+
+
+def read_perftest(text: str) -> Saved:
+    """What one client says. Never raises."""
+    reading = Reading()
+    tables = [table for table in _tables(text) if table.rows]
+    _settings(reading, text)
+    for place, table in enumerate(tables, 1):
+        _table(reading, table, f"run{place}" if len(tables) > 1 else "")
+    failed = _failures(reading, text)
+    if not tables and not failed:
+        sentence = _COULD_NOT.search(text)
+        reading.problem(sentence[0].strip() if sentence else "there is no table of perftest in this text")
+    return reading.result()
+
+
+def _tables(text: str) -> List[Table]:
+    """A head after rows begins another run; two heads in a row are those of client and server."""
+    tables: List[Table] = []
+    for line in text.splitlines(keepends=True):
+        head, row = _HEAD.fullmatch(line), _ROW.fullmatch(line) if line.endswith("\n") else None
+        if head and (not tables or tables[-1].rows):
+            tables.append(Table(head[1] == "MB", (), False))
+        elif tables and row and not tables[-1].closed:
+            tables[-1] = tables[-1]._replace(rows=(*tables[-1].rows, _row(row)))
+        elif tables and tables[-1].rows and _CLOSING.fullmatch(line):
+            tables[-1] = tables[-1]._replace(closed=True)
+    return tables
+
+
+def _row(found: re.Match[str]) -> Row:
+    peak = decimal(found[3])
+    return Row(int(found[1]), peak or None, decimal(found[4]), decimal(found[5]))
+
+
+def _settings(reading: Reading, text: str) -> None:
+    device, mtu, link = _DEVICE.search(text), _MTU.search(text), _LINK.search(text)
+    reading.fact("device", device[1] if device else None, "text")
+    reading.fact("mtu", int(mtu[1]) if mtu else None, "bytes")
+    reading.fact("link_type", link[1] if link else None, "text")
+
+
+def _table(reading: Reading, table: Table, subject: str) -> None:
+    reading.fact("rows", len(table.rows), "count", subject)
+    if not table.closed:
+        reading.problem("the table has no closing line: the run did not end, or its output was cut")
+        if len(table.rows) > 1:
+            return
+    largest = max(table.rows, key=lambda row: row.size)
+    reading.fact("message_size", largest.size, "bytes", subject)
+    reading.fact("average", _gigabits(table, largest.average), "Gb/s", subject)
+    reading.fact("peak", _gigabits(table, largest.peak), "Gb/s", subject)
+    if table.binary:
+        reading.fact("average_mib", largest.average, "MiB/s", subject)
+        reading.fact("peak_mib", largest.peak, "MiB/s", subject)
+    reading.fact("message_rate", largest.message_rate, "Mpps", subject)
+
+
+def _gigabits(table: Table, figure: Optional[float]) -> Optional[float]:
+    return figure * _MEBIBYTES_TO_GIGABITS if figure is not None and table.binary else figure
+
+
+def _failures(reading: Reading, text: str) -> bool:
+    """Sentences that end a run; whether there is one."""
+    status, port, event = _STATUS.search(text), _PORT.search(text), _EVENT.search(text)
+    if status:
+        reading.fact("completion_status", int(status[1]), "count")
+        reading.fact("sent", whole(status[2]), "count")
+        reading.fact("completed", whole(status[3]), "count")
+        words = WORK_COMPLETION.get(int(status[1]), "see ibv_wc_status")
+        reading.problem(f"work completion status {status[1]} ({words})")
+    if port:
+        reading.fact("port", int(port[1]), "count")
+        reading.fact("port_state", port[2], "text")
+        reading.problem(f"port {port[1]} is {port[2]}")
+    if event:
+        reading.fact("cm_event", event[1], "text")
+        reading.fact("cm_error", int(event[2]), "count")
+        reading.problem(f"{event[1]}, error {event[2]}")
+    return bool(status or port or event)
