@@ -59,6 +59,7 @@ class BadState(msgspec.Struct, frozen=True):
     detail: str
     value: dict[str, Any]
     observed_at: datetime | None
+    seen_at: datetime | None
     valid_until: datetime | None
     since: datetime
 
@@ -192,7 +193,7 @@ def _bad_row_of(state: BadState, node: NodeRow, item: Item | None, *, interval: 
         verdict=Verdict(state.raw),
         reason=Reason(state.reason or Reason.NOT_MEASURED),
         cadence=Cadence(state.cadence),
-        observed_at=state.observed_at,
+        observed_at=state.seen_at,
         until=_good_until(state, node, item, interval=interval),
         value=value,
         threshold=threshold,

@@ -29,7 +29,7 @@ _ASKED = """
     SELECT n.id, n.hostname, COALESCE(NULLIF(n.profile, ''), %(profile)s) AS profile, n.trouble,
         COALESCE(r.origin, n.origin) AS origin, COALESCE(r.judged_under, '') AS judged_under,
         COALESCE(r.tick_expected, 0) AS tick_expected, COALESCE(r.daily_expected, 0) AS daily_expected,
-        r.tick_until, r.daily_until,
+        r.tick_at, r.daily_at, r.tick_until, r.daily_until,
         COALESCE(r.health_bad, 0) AS health_bad, COALESCE(r.health_failed, 0) AS health_failed,
         COALESCE(r.start_bad, 0) AS start_bad, COALESCE(r.health_pass_physical, 0) AS health_pass_physical,
         COALESCE(r.health_pass_system, 0) AS health_pass_system
@@ -37,10 +37,16 @@ _ASKED = """
     LEFT JOIN checks_nodereadiness r ON r.node_id = n.id AND r.cluster_id = %(cluster)s
     WHERE n.cluster_id = %(cluster)s AND n.retired_at IS NULL
 """
+# A full report writes only rows that changed: a row is as young as its cadence's last full report, if that is younger.
+_SEEN = """
+    CASE WHEN s.observed_at IS NOT NULL THEN
+        GREATEST(s.observed_at, CASE s.cadence WHEN 'tick' THEN a.tick_at WHEN 'daily' THEN a.daily_at END)
+    END
+"""
 # Each of these nodes brings a row at least, so no more of them are needed.
 _BAD = f"""
     SELECT a.hostname, s.item, s.subject, s.layer, s.cadence, s.raw, s.reason, s.detail, s.value, s.observed_at,
-        s.valid_until, s.since
+        {_SEEN} AS seen_at, s.valid_until, s.since
     FROM (SELECT * FROM asked WHERE bad > 0 ORDER BY health_failed DESC, hostname COLLATE "C" LIMIT {MOST_ROWS}) AS a
     JOIN checks_nodeitemstate s ON s.node_id = a.id AND s.blocks > 0
     WHERE s.blocks >= %(level)s

@@ -146,6 +146,14 @@ def test_a_failure_on_ended_evidence_is_stale_and_no_failure(client: Client) -> 
     assert {reason["verdict"] for reason in body["reasons"]} == {"stale"}
 
 
+def test_a_failure_that_a_full_report_found_unchanged_is_as_young_as_that_report(client: Client) -> None:
+    cluster = lab()
+    node = healthy_node(cluster, tick_at=NOON - MINUTE)
+    bad_row(node, "gpu-ecc", subject="gpu0", value=ECC_VALUE, observed_at=NOON - 9 * MINUTE)
+
+    assert [reason["age_s"] for reason in Gate(client, cluster).ask()["reasons"]] == [60]
+
+
 def test_a_failure_measured_again_by_itself_fails_though_its_nodes_tick_has_ended(client: Client) -> None:
     cluster = lab()
     node = healthy_node(cluster, tick_until=NOON - SECOND)
