@@ -24,8 +24,12 @@ class EvidenceRow(Struct):
 
 
 def evidence_rows(sent: Iterable[EvidenceV1]) -> list[tuple[EvidenceRow, list[str]]]:
-    """The texts to store, each with the items that it supports."""
-    return [(EvidenceRow(digest_of(one.text), one.probe, one.text, one.truncated), one.items) for one in sent]
+    """The texts to store, each with the items that it supports, in the order of their digests.
+
+    Nodes share texts: two reports that bring the same ones in different orders would wait for each other for ever.
+    """
+    rows = [(EvidenceRow(digest_of(one.text), one.probe, one.text, one.truncated), one.items) for one in sent]
+    return sorted(rows, key=lambda pair: pair[0].digest)
 
 
 def digest_of(text: str) -> str:

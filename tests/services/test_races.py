@@ -19,6 +19,7 @@ from checks.models import Gap, Node, Report
 from checks.selectors.rules import ruleset_for
 from checks.services.clusters import refresh_rules
 from checks.services.enrolment import Enrolment, enrol_node
+from checks.services.evidence import digest_of
 from checks.services.ingest_sql import LOCK
 from checks.services.node_store import Judged, load_for_report, lock_by_token, write_report
 from checks.services.report_v1 import ReportV1
@@ -150,6 +151,28 @@ def test_rules_that_change_while_a_report_waits_are_the_rules_it_is_judged_by(co
     waiting.result()
 
     assert machine.readiness.judged_under == ruleset_for(cluster).judged_under
+
+
+def test_two_nodes_that_bring_the_same_texts_in_other_orders_both_get_through(connect_as: Connect) -> None:
+    """``sorted`` in ``evidence.evidence_rows``: without it each waits for the text that the other has just stored."""
+    cluster = make_cluster()
+    machines = [enrolled_machine(cluster, f"gpu{place:03}") for place in range(2)]
+    texts = [f"text {place}" for place in range(40)]
+    held = connect_as("app")
+    held.execute("INSERT INTO checks_evidence VALUES (%s, '', '', false, now())", [digest_of("text 20")])
+    reports = [
+        machine.report(evidence=[_evidence(text) for text in order])
+        for machine, order in zip(machines, (texts, texts[::-1]), strict=True)
+    ]
+    calls = [push(machine, report, timedelta()) for machine, report in zip(machines, reports, strict=True)]
+    assert calls_waiting(2)
+    held.rollback()
+
+    assert [call.result().duplicate for call in calls] == [False, False]
+
+
+def _evidence(text: str) -> dict[str, Any]:
+    return {"probe": "p", "text": text, "truncated": False, "sha256": "0" * 64, "items": ["hung-io"]}
 
 
 def test_the_last_use_of_an_enrolment_token_is_spent_once(connect_as: Connect) -> None:
