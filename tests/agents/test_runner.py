@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
-from readiness_agent.facts import ERROR, HUNG, MISSING, CouldNotMeasure, Fact, ProbeResult, Problem
+from readiness_agent.facts import ERROR, HUNG, MISSING, UNREADABLE, CouldNotMeasure, Fact, ProbeResult, Problem
 from readiness_agent.processes import Stuck, start_time
 from readiness_agent.runner import Outcome, run_probes
 from readiness_agent.source import LiveSource, Probe, ProbeContext, Source
@@ -171,3 +173,82 @@ def test_a_file_that_cannot_be_read_says_why() -> None:
     (outcome,) = run(Probe("files", ("file",), "tick", read_directory))
 
     assert [one.kind for one in outcome.result.problems] == ["missing", "unreadable"]
+
+
+def wait_until_gone(argument: str) -> list[int]:
+    """What is left of the processes with *argument*, after at most five seconds."""
+    end = time.monotonic() + 5
+    while processes_with(argument) and time.monotonic() < end:
+        time.sleep(0.02)
+    return processes_with(argument)
+
+
+def test_a_tool_that_detaches_itself_delays_nothing_and_does_not_stay() -> None:
+    (outcome,) = run(shell_probe("setsid setsid sleep 7316 & sleep 0.1; echo done", deadline=4.0))
+
+    assert [fact.value for fact in outcome.result.facts] == ["done\n"]
+    assert wait_until_gone("7316") == []
+
+
+def test_a_hung_tool_in_a_session_of_its_own_is_ended_with_its_probe() -> None:
+    (outcome,) = run(shell_probe("setsid sleep 7317 & sleep 0.1; setsid sleep 7317"))
+
+    assert problems_of(outcome) == [("shell", "*", HUNG)]
+    assert processes_with("7317") == []
+
+
+def test_a_tool_that_changed_its_process_group_is_ended_at_the_commands_deadline() -> None:
+    def measure(source: Source, context: ProbeContext) -> ProbeResult:
+        move = "import os; os.setpgid(0, 0); os.execvp('sleep', ['sleep', '7318'])"
+        source.run(["sh", "-c", f'{sys.executable} -c "{move}" & sleep 7318'], deadline=1.0)
+        raise AssertionError
+
+    (outcome,) = run(Probe("shell", ("shell",), "tick", measure, 6.0))
+
+    assert problems_of(outcome) == [("shell", "*", HUNG)]
+    assert outcome.seconds < 5
+    assert processes_with("7318") == []
+
+
+def test_a_tool_that_floods_its_output_is_unreadable_and_not_half_read() -> None:
+    (outcome,) = run(shell_probe("head -c 9000000 /dev/zero", deadline=4.0))
+
+    assert problems_of(outcome) == [("shell", "*", UNREADABLE)]
+
+
+def test_a_tool_that_floods_for_ever_is_ended_long_before_it_fills_the_memory() -> None:
+    (outcome,) = run(shell_probe("exec cat /dev/zero", deadline=4.0))
+
+    assert problems_of(outcome) == [("shell", "*", UNREADABLE)]
+
+
+def test_a_file_that_is_too_long_is_unreadable_and_not_half_read(tmp_path: Path) -> None:
+    long = tmp_path / "long.conf"
+    long.write_bytes(b"#" * (8 * 1024 * 1024 + 1))
+
+    def measure(source: Source, context: ProbeContext) -> ProbeResult:
+        source.read(str(long))
+        raise AssertionError
+
+    (outcome,) = run(Probe("file", ("file",), "tick", measure, 4.0))
+
+    assert problems_of(outcome) == [("file", "*", UNREADABLE)]
+    assert "longer than 8 MiB" in outcome.result.problems[0].detail
+
+
+def test_a_tool_does_not_outlive_an_agent_that_was_killed() -> None:
+    script = (
+        "from tests.agents.test_runner import run, shell_probe\n"
+        "run(shell_probe('sleep 7319', deadline=9.0), ceiling=9.0)"
+    )
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": f"{root}:{root / 'agents'}"}
+    agent = subprocess.Popen([sys.executable, "-c", script], env=environment)
+    end = time.monotonic() + 20
+    while not processes_with("7319") and time.monotonic() < end:
+        time.sleep(0.02)
+
+    agent.kill()
+    agent.wait()
+
+    assert wait_until_gone("7319") == []
