@@ -15,14 +15,14 @@ log = structlog.get_logger(__name__)
 
 @never_cache
 @require_safe
-def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+def healthz(request: HttpRequest) -> HttpResponse:
     """200 as long as the process answers; it looks at nothing else."""
     return JsonResponse({"alive": True})
 
 
 @never_cache
 @require_safe
-def readyz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+def readyz(request: HttpRequest) -> HttpResponse:
     """200 when the database answers, its schema is this code's, and partitions reach two days ahead; 503 otherwise.
 
     Broker and worker stand on ``/status``: a dead worker must not take the gate out of service.

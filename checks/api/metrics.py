@@ -49,7 +49,7 @@ class MetricsView(APIView):
     required_scope = "operator"
     schema = None
 
-    def get(self, request: Request) -> HttpResponse:  # noqa: ARG002
+    def get(self, request: Request) -> HttpResponse:
         registry = CollectorRegistry()
         registry.register(StatusCollector(portal_status(now=timezone.now())))
         return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
