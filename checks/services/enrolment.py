@@ -66,8 +66,7 @@ def enrol_node(*, bearer: str, enrolment: Enrolment, address: str | None, now: d
     """
     try:
         with transaction.atomic():
-            token = _lock_token(bearer, address=address, now=now)
-            return _enrol(token, enrolment, now=now)
+            return _enrol(bearer, enrolment, address=address, now=now)
     except AlreadyEnrolled as refusal:
         _notice(bearer, enrolment, refusal, now=now)
         raise
@@ -84,26 +83,26 @@ def allow_reenrolment(*, node: Node, by: AbstractBaseUser, reason: str, now: dat
     return node
 
 
-def _lock_token(bearer: str, *, address: str | None, now: datetime) -> Token:
-    """The token, locked so that its last use can be spent only once."""
+def _valid_token(bearer: str, *, address: str | None, now: datetime) -> Token:
+    """The token as it is now, if it may enrol at all."""
     parts = parse_bearer(bearer)
-    token = (
-        Token.objects.select_related("cluster", "node__cluster")
-        .select_for_update(of=("self",), no_key=True)
-        .filter(key=parts.key, kind__in=[TokenKind.ENROLMENT, TokenKind.AGENT])
-        .first()
+    enrolling = Token.objects.select_related("cluster", "node__cluster").filter(
+        key=parts.key, kind__in=[TokenKind.ENROLMENT, TokenKind.AGENT]
     )
+    token = enrolling.first()
     if token is None or not token_is_valid(token, parts, address=address, now=now):
         raise BadToken
     return token
 
 
-def _enrol(token: Token, enrolment: Enrolment, *, now: datetime) -> Enrolled:
-    cluster = _cluster_of(token, enrolment)
-    hostname = enrolment.hostname.lower()
-    # The cluster's row is locked, so that two machines of one name cannot both find it free.
+def _enrol(bearer: str, enrolment: Enrolment, *, address: str | None, now: datetime) -> Enrolled:
+    """Locks cluster, node, token, in this order: a report locks node and token, a change of rules cluster and node."""
+    cluster = _cluster_of(_valid_token(bearer, address=address, now=now), enrolment)
+    # Enrolments of one cluster queue up here: one name is found free, and one last use is spent, only once.
     cluster = Cluster.objects.select_for_update(no_key=True).get(pk=cluster.pk)
+    hostname = enrolment.hostname.lower()
     node = Node.objects.select_for_update(no_key=True).filter(cluster=cluster, hostname=hostname).first()
+    token = _valid_token(bearer, address=address, now=now)
     if node is None:
         if token.kind == TokenKind.AGENT:
             raise EnrolmentRefused("A node's own token enrols that node only; use an enrolment token.")
@@ -113,8 +112,7 @@ def _enrol(token: Token, enrolment: Enrolment, *, now: datetime) -> Enrolled:
         if enrolment.origin != node.origin:
             raise EnrolmentRefused(f"{node.hostname} is a {node.origin} node and stays one; use another hostname.")
         _enrol_again(node, enrolment, now=now)
-    text = _new_token(node, token, now=now)
-    return Enrolled(node, cluster, text)
+    return Enrolled(node, cluster, _new_token(node, token, now=now))
 
 
 def _cluster_of(token: Token, enrolment: Enrolment) -> Cluster:

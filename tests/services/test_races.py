@@ -176,7 +176,7 @@ def _evidence(text: str) -> dict[str, Any]:
 
 
 def test_the_last_use_of_an_enrolment_token_is_spent_once(connect_as: Connect) -> None:
-    """``select_for_update`` in ``enrolment._lock_token``: without it both read *one use left*."""
+    """The second ``_valid_token`` in ``enrolment._enrol``: without it both have read *one use left* before the wait."""
     cluster = make_cluster()
     token = enrolment_token(cluster, uses_left=1)
     held = connect_as("app")
