@@ -55,7 +55,8 @@ def stops_of(answer: Answer, *, cluster: Cluster, rules: Mapping[str, Rules]) ->
     One cause is one item that fails alike on some nodes, or one reason for which some nodes could not be measured: a
     tool that hangs takes a dozen items with it, and is one thing to mend.
     """
-    stops = [_stop(held, cluster=cluster, rules=rules) for held in _causes(answer.reasons)]
+    cut_off = answer.reasons_total > len(answer.reasons)
+    stops = [_stop(held, cluster=cluster, rules=rules, cut_off=cut_off) for held in _causes(answer.reasons)]
     return tuple(sorted(stops, key=lambda stop: (words.WORST_FIRST.index(stop.verdict), -stop.nodes)))
 
 
@@ -81,14 +82,14 @@ def _causes(reasons: Sequence[Why]) -> list[list[Why]]:
     return list(causes.values())
 
 
-def _stop(held: Sequence[Why], *, cluster: Cluster, rules: Mapping[str, Rules]) -> Stop:
+def _stop(held: Sequence[Why], *, cluster: Cluster, rules: Mapping[str, Rules], cut_off: bool) -> Stop:
     why, nodes = held[0], list(dict.fromkeys(one.node for one in held if one.node))
     items = list(dict.fromkeys(one.item for one in held if one.item))
     known = rules.get(items[0]) if len(items) == 1 else None
     return Stop(
         verdict=why.verdict.value,
         title=known.item.texts(get_language() or "en").title if known else _whole_title(why),
-        item=items[0] if known else _items_said(items),
+        item=items[0] if known else _items_said(items, cut_off=cut_off),
         where=_where(held, nodes),
         now=_now(held, known),
         needs=_needs(why, known),
@@ -147,8 +148,13 @@ def _href(cluster: Cluster, items: Sequence[str], why: Why, nodes: Sequence[str]
     return reverse("ui:cluster", args=[cluster.slug])
 
 
-def _items_said(items: Sequence[str]) -> str:
-    return ngettext("%(n)d item", "%(n)d items", len(items)) % {"n": len(items)} if items else ""
+def _items_said(items: Sequence[str], *, cut_off: bool) -> str:
+    """How many items; the gate cuts its list of reasons off, and then there may be more."""
+    if not items:
+        return ""
+    if cut_off:
+        return _("%(n)d items or more") % {"n": len(items)}
+    return ngettext("%(n)d item", "%(n)d items", len(items)) % {"n": len(items)}
 
 
 def _whole_title(why: Why) -> str:
