@@ -4,13 +4,33 @@ from __future__ import annotations
 
 from typing import Dict
 
+from readiness_agent.parsers.dcgmi import read_dcgmi_health, read_dcgmi_json, read_dcgmi_nvlink, read_preflight
 from readiness_agent.parsers.fio import read_fio
 from readiness_agent.parsers.nccl_tests import read_nccl_tests
 from readiness_agent.parsers.perftest import read_perftest
 from readiness_agent.parsers.saved import SavedKind
+from readiness_agent.parsers.saved_gpu import read_kernel_log, read_lspci, read_nvlink_errors, read_nvlink_status
+from readiness_agent.parsers.smi_query import read_smi_query
+from readiness_agent.parsers.smi_table import read_smi_table
+from readiness_agent.parsers.topology import read_topology
 
 SAVED: Dict[str, SavedKind] = {
     "nccl-tests": SavedKind("allreduce-node", read_nccl_tests),
     "perftest": SavedKind("rdma-bandwidth", read_perftest),
     "fio": SavedKind("nvme-fio", read_fio),
+    "topo -m": SavedKind("net-topology-map", read_topology),
+    "nvidia-smi query csv": SavedKind("gpu-present", read_smi_query),
+    "nvidia-smi table": SavedKind("gpu-present", read_smi_table),
+    "nvlink -s": SavedKind("gpu-nvlink-links", read_nvlink_status),
+    "nvlink -e": SavedKind("gpu-nvlink-errors", read_nvlink_errors),
+    "nvidia-smi nvlink -s": SavedKind("gpu-nvlink-links", read_nvlink_status),
+    "nvidia-smi nvlink -e": SavedKind("gpu-nvlink-errors", read_nvlink_errors),
+    "dmesg/kmsg": SavedKind("gpu-xid", read_kernel_log),
+    "lspci -vv": SavedKind("gpu-pcie-width", read_lspci),
+    "lspci -vvv": SavedKind("gpu-pcie-width", read_lspci),
+    "dcgmi diag -j": SavedKind("gpu-burn", read_dcgmi_json),
+    "dcgmi -j": SavedKind("gpu-nvlink-errors", read_dcgmi_json),
+    "dcgmi health": SavedKind("gpu-present", read_dcgmi_health),
+    "dcgmi nvlink -s": SavedKind("gpu-nvlink-links", read_dcgmi_nvlink),
+    "preflight json lines": SavedKind("gpu-burn", read_preflight),
 }

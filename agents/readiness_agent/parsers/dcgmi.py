@@ -1,0 +1,238 @@
+"""Outputs of DCGM: ``dcgmi diag -j`` of versions 3 and 4, ``dcgmi health``, ``dcgmi nvlink``, and preflight events.
+
+The exit status of dcgmi is no verdict: it is 0 in spite of failures, and other numbers without any.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Dict, List, Optional, Tuple
+
+from readiness_agent.parsers.saved import Reading, Saved, whole
+
+ROOTS = ("DCGM Diagnostic", "DCGM GPU Diagnostic")
+"""Of version 4, and of version 3."""
+CONFIGURATION = ("Deployment",)
+"""Categories whose failures are matters of settings and software, not of hardware."""
+COUNTED = {"Pass": "passed", "Fail": "failed", "Warn": "warned", "Skip": "skipped"}
+
+_ALLOCATED = re.compile(r"Allocated ([0-9]{1,18}) bytes \(([0-9]{1,3}(?:\.[0-9]+)?)%\)")
+_BANDWIDTH = re.compile(r"(GPU to Host|Host to GPU|bidirectional) bandwidth:\s*([0-9]{1,6}(?:\.[0-9]+)?) GB/s")
+_ROW = re.compile(r"\|\s*(->|)\s*(.*?)\s*\|\s*(.*?)\s*\|")
+_GPU_LINE = re.compile(r"\s*gpuId ([0-9]{1,4}):\s*")
+_STATES = re.compile(r"\s*[UDX_](?: [UDX_])*\s*")
+
+_Test = Tuple[str, Dict[str, Any]]
+
+
+def read_dcgmi_json(text: str) -> Saved:
+    """Any JSON of dcgmi: diagnostics, health, or counters of links. Never raises."""
+    reading = Reading()
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reading.problem(f"this is no JSON of dcgmi: {error}")
+        return reading.result()
+    root = next((document[name] for name in ROOTS if isinstance(document, dict) and name in document), None)
+    body = document.get("body") if isinstance(document, dict) else None
+    if root is not None:
+        _diagnostic(reading, document, root)
+    elif isinstance(body, dict):
+        _body(reading, document, body)
+    else:
+        reading.problem("this JSON is neither a diagnostic of dcgmi nor a table of it")
+    return reading.result()
+
+
+def _diagnostic(reading: Reading, document: Dict[str, Any], root: Any) -> None:
+    metadata = document.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    reading.fact("dcgm_version", _text(metadata, "version"), "text")
+    reading.fact("driver_version", _text(metadata, "Driver Version Detected"), "text")
+    as_promised = isinstance(root, dict)
+    if not as_promised:
+        reading.problem("the diagnostic is a list where dcgmi writes an object: only single tests can be told")
+    tests = _tests(root["test_categories"] if as_promised and "test_categories" in root else root)
+    statuses = [(category, _status(test)) for category, test in tests]
+    if as_promised:
+        _counts(reading, statuses)
+    for category, test in tests:
+        _test(reading, category, test)
+    if not tests or all(status == "Skip" for _, status in statuses):
+        reading.problem("no test was run")
+
+
+def _tests(categories: Any) -> List[_Test]:
+    found: List[_Test] = []
+    for category in categories if isinstance(categories, list) else ():
+        tests = category.get("tests") if isinstance(category, dict) else None
+        name = str(category.get("category", "")) if isinstance(category, dict) else ""
+        found += [(name, test) for test in tests if isinstance(test, dict)] if isinstance(tests, list) else []
+    return found
+
+
+def _status(test: Dict[str, Any]) -> str:
+    """The worst of its results; a test whose results say nothing is none that passed."""
+    results = test.get("results")
+    statuses = [one.get("status") for one in results if isinstance(one, dict)] if isinstance(results, list) else []
+    for status in ("Fail", "Warn", "Pass", "Skip"):
+        if status in statuses:
+            return status
+    return "unknown"
+
+
+def _counts(reading: Reading, statuses: List[Tuple[str, str]]) -> None:
+    reading.fact("tests", len(statuses), "count")
+    for status, name in COUNTED.items():
+        reading.fact(name, sum(1 for _, one in statuses if one == status), "count")
+    failed = [category for category, status in statuses if status == "Fail"]
+    configuration = sum(1 for category in failed if category in CONFIGURATION)
+    reading.fact("failed_configuration", configuration, "count")
+    reading.fact("failed_hardware", len(failed) - configuration, "count")
+
+
+def _test(reading: Reading, category: str, test: Dict[str, Any]) -> None:
+    name, status = str(test.get("name", ""))[:64], _status(test)
+    reading.fact("status", status, "text", name)
+    reading.fact("category", category or None, "text", name)
+    results = test.get("results")
+    for result in results if isinstance(results, list) else ():
+        if isinstance(result, dict):
+            _info(reading, result, name)
+            _warnings(reading, result, name)
+    if status == "unknown":
+        reading.problem(f"{name}: its result is not told")
+
+
+def _info(reading: Reading, result: Dict[str, Any], name: str) -> None:
+    info = result.get("info")
+    text = "\n".join(str(one) for one in info) if isinstance(info, list) else str(info or "")
+    allocated = _ALLOCATED.search(text)
+    if allocated:
+        reading.fact("memory_tested", int(allocated[1]), "bytes", name)
+        reading.fact("memory_share", float(allocated[2]), "percent", name)
+    for direction, figure in _BANDWIDTH.findall(text):
+        reading.fact(direction.lower().replace(" ", "_"), float(figure), "GB/s", name)
+
+
+def _warnings(reading: Reading, result: Dict[str, Any], name: str) -> None:
+    warnings = result.get("warnings")
+    for one in warnings if isinstance(warnings, list) else [warnings] if warnings else []:
+        sentence = one.get("warning") if isinstance(one, dict) else one
+        reading.problem(f"{name}: {str(sentence)[:300]}")
+        error = one.get("error_id") if isinstance(one, dict) else None
+        if isinstance(error, int) and not isinstance(error, bool):
+            reading.fact("error_id", error, "count", name)
+
+
+def _body(reading: Reading, document: Dict[str, Any], body: Dict[str, Any]) -> None:
+    """A table of dcgmi in JSON: overall health, or counters of each link."""
+    overall = body.get("Overall Health")
+    header = document.get("header")
+    title = " ".join(str(one) for one in header) if isinstance(header, list) else ""
+    found = re.search(r"GPU ([0-9]{1,4})", title)
+    prefix = f"gpu{found[1]} " if found else ""
+    known = False
+    if isinstance(overall, dict) and isinstance(overall.get("value"), str):
+        reading.fact("overall_health", overall["value"], "text")
+        known = True
+    for link, cell in body.items():
+        children = cell.get("children") if isinstance(cell, dict) else None
+        if isinstance(children, dict) and link.startswith("Link "):
+            known = True
+            _link(reading, children, prefix + link.lower())
+    if not known:
+        reading.problem("this table of dcgmi is none of health or of links")
+
+
+def _link(reading: Reading, children: Dict[str, Any], subject: str) -> None:
+    for name, cell in children.items():
+        count = whole(str(cell.get("value"))) if isinstance(cell, dict) else None
+        reading.fact(name.lower().replace(" ", "_") + "s", count, "count", subject)
+        if count is None:
+            reading.problem(f"{subject}: {name} is no number")
+
+
+def read_dcgmi_health(text: str) -> Saved:
+    """``dcgmi health -c`` as a table, or as JSON. Never raises."""
+    if text.lstrip().startswith(("{", "[")):
+        return read_dcgmi_json(text)
+    reading = Reading()
+    gpu, systems = "", []
+    rows = [found.groups() for found in map(_ROW.match, text.splitlines()) if found]
+    for arrow, name, value in rows:
+        if name == "Overall Health":
+            reading.fact("overall_health", value, "text")
+        elif arrow and name.isdigit():
+            gpu = f"gpu{name}"
+            reading.fact("health", value, "text", gpu)
+        elif arrow:
+            systems.append(name.partition(" ")[0])
+        elif not name and value:
+            reading.problem(f"{gpu}: {value}")
+    reading.fact("failing_systems", " ".join(dict.fromkeys(systems)) or None, "text")
+    if not any(name == "Overall Health" for _, name, _ in rows):
+        reading.problem("there is no table of dcgmi health in this text")
+    return reading.result()
+
+
+def read_dcgmi_nvlink(text: str) -> Saved:
+    """``dcgmi nvlink -s``: a letter for each link of each GPU. Never raises."""
+    reading = Reading()
+    gpu = ""
+    found_any = False
+    for line in text.splitlines():
+        head = _GPU_LINE.fullmatch(line)
+        gpu = f"gpu{head[1]}" if head else gpu if gpu and _STATES.fullmatch(line) else ""
+        if gpu and not head:
+            found_any = True
+            _states(reading, line.split(), gpu)
+            gpu = ""
+    if not found_any:
+        reading.problem("there is no GPU of dcgmi nvlink -s in this text")
+    return reading.result()
+
+
+def _states(reading: Reading, letters: List[str], subject: str) -> None:
+    present = [letter for letter in letters if letter != "_"]
+    reading.fact("links", len(present), "count", subject)
+    reading.fact("links_up", present.count("U"), "count", subject)
+    reading.fact("links_down", present.count("D"), "count", subject)
+    reading.fact("links_disabled", present.count("X"), "count", subject)
+    down = " ".join(str(place) for place, letter in enumerate(letters) if letter == "D")
+    reading.fact("down_links", down or None, "text", subject)
+
+
+def read_preflight(text: str) -> Saved:
+    """Events of a preflight job, one JSON object a line; its summary counts, not the level of its lines."""
+    reading = Reading()
+    events = [event for event in map(_object, text.splitlines()) if event]
+    summary = next((event for event in events if event.get("event") == "Diagnostic summary"), None)
+    if summary is None:
+        reading.problem("there is no summary of a preflight job in this text")
+        return reading.result()
+    counts = {name: summary.get(key) for name, key in (("tests", "total"), *((n, n) for n in COUNTED.values()))}
+    if not all(isinstance(count, int) and 0 <= count < 10**6 for count in counts.values()):
+        reading.problem("the summary of the preflight job lacks a count")
+        return reading.result()
+    for name, count in counts.items():
+        reading.fact(name, count, "count")
+    codes = sorted({event["error_code"] for event in events if isinstance(event.get("error_code"), int)})
+    reading.fact("warning_codes", " ".join(str(code) for code in codes) or None, "text")
+    if counts["failed"]:
+        reading.problem(f"{counts['failed']} of {counts['tests']} tests failed")
+    return reading.result()
+
+
+def _object(line: str) -> Optional[Dict[str, Any]]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _text(values: Dict[str, Any], name: str) -> Optional[str]:
+    value = values.get(name)
+    return value if isinstance(value, str) else None

@@ -1,0 +1,116 @@
+"""Saved outputs whose records a probe reads too: links, the kernel's log, lspci."""
+
+from __future__ import annotations
+
+from readiness_agent.parsers.kernel_log import GLOBAL, MEMCG, REAPER, oom_kills, parse_kernel_log
+from readiness_agent.parsers.lspci import LspciDevice, parse_lspci
+from readiness_agent.parsers.nvlink import NvlinkGpu, parse_nvlink_errors, parse_nvlink_status
+from readiness_agent.parsers.saved import Reading, Saved
+from readiness_agent.parsers.xid import gpu_events
+
+_PEERMEM = "nvidia-peermem"
+
+
+def read_nvlink_status(text: str) -> Saved:
+    """Links of each GPU. Never raises."""
+    reading = Reading()
+    gpus = parse_nvlink_status(text)
+    for gpu in gpus:
+        _links(reading, gpu)
+    if not gpus:
+        reading.problem("there is no GPU of nvidia-smi nvlink -s in this text")
+    return reading.result()
+
+
+def _links(reading: Reading, gpu: NvlinkGpu) -> None:
+    subject = f"gpu{gpu.place}"
+    reading.fact("supported", gpu.supported, "bool", subject)
+    if gpu.supported is None:
+        reading.problem(f"nothing is said about the links of {subject}")
+    if not gpu.complete:
+        reading.problem(f"the links of {subject} are not all told: the output was cut")
+    if gpu.supported and gpu.complete:
+        inactive = " ".join(str(link.number) for link in gpu.links if link.speed is None)
+        reading.fact("links_up", gpu.links_up, "count", subject)
+        reading.fact("links", len(gpu.links), "count", subject)
+        reading.fact("inactive_links", inactive or None, "text", subject)
+        reading.fact("link_speed_min", gpu.slowest, "GB/s", subject)
+
+
+def read_nvlink_errors(text: str) -> Saved:
+    """Error counters of each GPU's links. Never raises."""
+    reading = Reading()
+    gpus = parse_nvlink_errors(text)
+    for gpu in gpus:
+        subject = f"gpu{gpu.place}"
+        if gpu.complete:
+            reading.fact("replay_errors", gpu.replay, "count", subject)
+            reading.fact("recovery_errors", gpu.recovery, "count", subject)
+            reading.fact("crc_errors", gpu.crc, "count", subject)
+            reading.fact("effective_ber", gpu.effective_ber, "ratio", subject)
+        else:
+            reading.problem(f"the counters of {subject} are not all told: the output was cut")
+    if not gpus:
+        reading.problem("there is no GPU of nvidia-smi nvlink -e in this text")
+    return reading.result()
+
+
+def read_kernel_log(text: str) -> Saved:
+    """Driver events by PCI address, and kills for want of memory. Never raises."""
+    reading = Reading()
+    records = parse_kernel_log(text)
+    has_times = any(one.after_boot is not None or one.unix is not None for one in records)
+    if not has_times and "NVRM" not in text:
+        reading.problem("there is no record of a kernel's log in this text")
+        return reading.result()
+    events = gpu_events(records)
+    reading.fact("lines", len(records), "count")
+    reading.fact("gpus_with_xids", len(events), "count")
+    for address, one in events.items():
+        reading.fact("xids", one.shown or None, "text", address)
+        lines = " ".join(f"{number}:{count}" for number, count in one.lines.items())
+        reading.fact("xid_lines", lines or None, "text", address)
+        reading.fact("fatal_xids", one.fatal, "count", address)
+        reading.fact("application_xids", one.application, "count", address)
+        reading.fact("off_bus", one.off_the_bus, "bool", address)
+        reading.fact("recovery_action", one.recovery_action, "text", address)
+    kinds = [kill.kind for kill in oom_kills(records)]
+    for name, kind in (("global_oom_kills", GLOBAL), ("memcg_oom_kills", MEMCG), ("oom_reaped", REAPER)):
+        reading.fact(name, kinds.count(kind) or None, "count")
+    reading.fact("peermem_warnings", sum(_PEERMEM in one.message for one in records) or None, "count")
+    return reading.result()
+
+
+def read_lspci(text: str) -> Saved:
+    """PCIe links of the GPUs and of the network cards; of all other devices only how many are downgraded."""
+    reading = Reading()
+    devices = parse_lspci(text)
+    gpus = [one for one in devices if one.is_gpu]
+    if not devices:
+        reading.problem("there is no device of lspci -vv in this text")
+        return reading.result()
+    if not any(one.address for one in devices):
+        for device in devices:
+            _link(reading, device, "")
+        return reading.result()
+    reading.fact("gpus", len(gpus), "count")
+    reading.fact("downgraded", sum(one.downgraded for one in devices), "count")
+    reading.fact("gpus_downgraded", sum(one.downgraded for one in gpus), "count")
+    for device in devices:
+        if device.is_gpu or "Ethernet" in device.kind or "Infiniband" in device.kind:
+            _link(reading, device, device.address)
+    acs = [one.acs_enabled for one in devices if one.acs_enabled is not None]
+    reading.fact("bridges_with_acs", sum(acs) if acs else None, "count")
+    return reading.result()
+
+
+def _link(reading: Reading, device: LspciDevice, subject: str) -> None:
+    reading.fact("kind", device.kind or None, "text", subject)
+    reading.fact("width", device.width, "lanes", subject)
+    reading.fact("width_max", device.width_max, "lanes", subject)
+    reading.fact("generation", device.generation, "count", subject)
+    reading.fact("generation_max", device.generation_max, "count", subject)
+    reading.fact("downgraded", device.downgraded, "bool", subject)
+    reading.fact("numa_node", device.numa_node, "count", subject)
+    if device.width is None or device.generation is None:
+        reading.problem(f"{device.address or 'the device'} shows no link: its speed and width are unknown")
