@@ -67,7 +67,7 @@ class PostgresServer:
         self._make_data_directory()
         clear_leftovers(self.data)
         if self.sockets is None:  # a restart keeps the address that others were given
-            self.sockets = make_socket_directory(self._identity)
+            self.sockets = make_socket_directory(self._identity, note=self.data.with_suffix(".sockets"))
         self._child = self._launch(self.sockets)
         self._wait_until_it_answers(self._child)
 

@@ -52,7 +52,7 @@ class ValkeyServer:
             self._child.stop()
         self.data.mkdir(parents=True, exist_ok=True, mode=0o700)
         if self.sockets is None:  # a restart keeps the address that others were given
-            self.sockets = make_socket_directory(Identity())
+            self.sockets = make_socket_directory(Identity(), note=self.data.with_suffix(".sockets"))
         options = {
             "port": "0",
             "unixsocket": self._socket,

@@ -84,6 +84,21 @@ def test_a_runtime_directory_with_a_long_path_is_passed_over(tmp_path: Path, mon
     deep = tmp_path / ("x" * LONGEST_DIRECTORY)
     deep.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(deep))
-    made = make_socket_directory(Identity())
+    made = make_socket_directory(Identity(), note=tmp_path / "sockets")
     assert len(os.fsencode(made)) <= LONGEST_DIRECTORY
     made.rmdir()
+
+
+def test_the_socket_directory_of_a_killed_server_is_removed_at_the_next_start(tmp_path: Path) -> None:
+    left = make_socket_directory(Identity(), note=tmp_path / "sockets")
+    made = make_socket_directory(Identity(), note=tmp_path / "sockets")
+    assert not left.exists()
+    made.rmdir()
+
+
+def test_a_note_that_names_a_foreign_directory_removes_nothing(tmp_path: Path) -> None:
+    foreign = tmp_path / "home"
+    foreign.mkdir()
+    (tmp_path / "sockets").write_text(str(foreign))
+    make_socket_directory(Identity(), note=tmp_path / "sockets").rmdir()
+    assert foreign.exists()
