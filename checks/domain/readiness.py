@@ -117,9 +117,10 @@ def decide(
 ) -> Answer:
     """Answer *question* at *now*.
 
-    *clean* nodes come without a summary, and only where *health* is asked. *bad_rows* may be cut off, worst first; the counts of the summaries speak for the rest. *compared* are the odd ones
-    of ``uniform`` items (`checks.domain.uniform`), which no node can know by itself. *suspects* are items under a
-    circuit breaker: their reasons say so, and decide as before. *ends* are further moments at which the answer changes.
+    *clean* nodes come without a summary, and only where *health* is asked. *bad_rows* may be cut off, worst first; the
+    counts of the summaries speak for the rest. *compared* are the odd ones of ``uniform`` items
+    (`checks.domain.uniform`), which no node can know by itself. *suspects* are items under a circuit breaker: their
+    reasons say so, and decide as before. *ends* are further moments at which the answer changes.
     """
     rows = _by_node([*(_why_of_row(row, now, suspects) for row in bad_rows), *compared])
     look = _look_nowhere if question.lacks_run else _look_at

@@ -20,5 +20,11 @@ def write_entry(
 ) -> LedgerEntry:
     """Record one act. *who* is None for the portal itself and for programs that hold a token."""
     return LedgerEntry.objects.create(
-        at=now, who_id=who.pk if who is not None else None, what=what, cluster=cluster, target=target[:300], reason=reason, data=data or {}
+        at=now,
+        who_id=who.pk if who is not None else None,
+        what=what,
+        cluster=cluster,
+        target=target[:300],
+        reason=reason,
+        data=data or {},
     )

@@ -54,8 +54,8 @@ def _note_serials(identity: NodeIdentity, serials: SerialCheck) -> frozenset[str
 def _note_boot(identity: NodeIdentity, presented: Presented, report: ReportV1, observed_at: datetime) -> None:
     """A boot id seen first is a reboot; one that was replaced and measures on is a second machine.
 
-    A spooled report of an earlier boot is neither: it was measured before the present boot began. Replays bring the boot
-    ids of their captures in any order, so they tell nothing.
+    A spooled report of an earlier boot is neither: it was measured before the present boot began. Replays bring the
+    boot ids of their captures in any order, so they tell nothing.
     """
     earlier = presented.boot_since is not None and observed_at < presented.boot_since
     if report.node.boot_id in presented.past_boots:

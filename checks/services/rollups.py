@@ -24,7 +24,8 @@ _HOURS = """
          jsonb_each(r.body -> 'facts') AS i(key, value),
          jsonb_each(i.value) AS s(key, value),
          jsonb_each(s.value) AS f(key, value)
-    WHERE r.node_id = ANY(%(nodes)s) AND r.received_at >= %(start)s AND r.received_at < %(end)s AND jsonb_typeof(f.value) = 'number'
+    WHERE r.node_id = ANY(%(nodes)s) AND r.received_at >= %(start)s AND r.received_at < %(end)s
+        AND jsonb_typeof(f.value) = 'number'
     GROUP BY 1, 2, 3, 4, 6
     ON CONFLICT (node_id, item, subject, name, grain, at) DO UPDATE SET
         least = EXCLUDED.least, greatest = EXCLUDED.greatest, last = EXCLUDED.last, samples = EXCLUDED.samples

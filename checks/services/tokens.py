@@ -145,8 +145,9 @@ def issue_token(
     number, secret = _newest_pepper(), secrets.token_urlsafe(32)
     token = Token.objects.create(
         kind=kind, name=name, scopes=SCOPES[kind], key=_new_key(), digest=digest_of(secret, pepper=number),
-        pepper=number, cluster=cluster, node=node, created_at=now, created_by_id=created_by.pk if created_by is not None else None, expires_at=expires_at,
-        uses_left=uses_left, networks=[_checked_network(text) for text in networks], hostname_pattern=hostname_pattern,
+        pepper=number, cluster=cluster, node=node, created_at=now, expires_at=expires_at, uses_left=uses_left,
+        created_by_id=created_by.pk if created_by is not None else None,
+        networks=[_checked_network(text) for text in networks], hostname_pattern=hostname_pattern,
     )  # fmt: skip
     token.clusters.set(clusters)
     write_entry(what="token_issued", target=str(token), who=created_by, cluster=cluster, now=now)
