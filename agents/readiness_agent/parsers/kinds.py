@@ -6,13 +6,24 @@ from typing import Dict
 
 from readiness_agent.parsers.dcgmi import read_dcgmi_health, read_dcgmi_json, read_dcgmi_nvlink, read_preflight
 from readiness_agent.parsers.fio import read_fio
+from readiness_agent.parsers.ib_tools import (
+    read_ib_sysfs,
+    read_ibdev2netdev,
+    read_ibstat,
+    read_lshca,
+    read_rdma_link,
+)
+from readiness_agent.parsers.launch_script import read_launch_script
 from readiness_agent.parsers.nccl_tests import read_nccl_tests
 from readiness_agent.parsers.perftest import read_perftest
+from readiness_agent.parsers.roce import read_devinfo_gids, read_mlnx_qos, read_show_gids
+from readiness_agent.parsers.run_configs import read_deepspeed_config, read_requirements, read_tokenizer_config
 from readiness_agent.parsers.saved import SavedKind
 from readiness_agent.parsers.saved_gpu import read_kernel_log, read_lspci, read_nvlink_errors, read_nvlink_status
 from readiness_agent.parsers.smi_query import read_smi_query
 from readiness_agent.parsers.smi_table import read_smi_table
 from readiness_agent.parsers.topology import read_topology
+from readiness_agent.parsers.training_log import read_training_log
 
 SAVED: Dict[str, SavedKind] = {
     "nccl-tests": SavedKind("allreduce-node", read_nccl_tests),
@@ -32,5 +43,19 @@ SAVED: Dict[str, SavedKind] = {
     "dcgmi -j": SavedKind("gpu-nvlink-errors", read_dcgmi_json),
     "dcgmi health": SavedKind("gpu-present", read_dcgmi_health),
     "dcgmi nvlink -s": SavedKind("gpu-nvlink-links", read_dcgmi_nvlink),
+    "ib sysfs": SavedKind("rdma-link", read_ib_sysfs),
+    "ibstat": SavedKind("rdma-link", read_ibstat),
+    "rdma link": SavedKind("rdma-link", read_rdma_link),
+    "ibdev2netdev": SavedKind("rdma-link", read_ibdev2netdev),
+    "lshca": SavedKind("rdma-link", read_lshca),
+    "ibv_devinfo gids": SavedKind("net-switch-qos", read_devinfo_gids),
+    "ibv_devinfo": SavedKind("net-switch-qos", read_devinfo_gids),
+    "show_gids": SavedKind("net-switch-qos", read_show_gids),
+    "mlnx_qos": SavedKind("net-switch-qos", read_mlnx_qos),
+    "training log": SavedKind("loss-guard", read_training_log),
+    "DeepSpeed config": SavedKind("zero-offload-compat", read_deepspeed_config),
+    "launch script": SavedKind("parallel-layout", read_launch_script),
+    "pip requirements": SavedKind("trainer-lib-pinned", read_requirements),
+    "tokenizer pair": SavedKind("tokenizer-parity", read_tokenizer_config),
     "preflight json lines": SavedKind("gpu-burn", read_preflight),
 }

@@ -9,6 +9,7 @@ import re
 from typing import List, NamedTuple, Optional, Tuple
 
 from readiness_agent.parsers.pcie import WIDTHS, generation_of_speed
+from readiness_agent.parsers.terminal import finished_lines
 
 _DEVICE = re.compile(r"(?:([0-9a-f]{4,8}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([^:]+): (.*)", re.IGNORECASE)
 _CAPABLE = re.compile(r"LnkCap:\s+(?:Port #[0-9]+, )?Speed ([^,]+), Width x([0-9]+)[ ,]")
@@ -45,7 +46,7 @@ class LspciDevice(NamedTuple):
 def parse_lspci(text: str) -> Tuple[LspciDevice, ...]:
     """All devices in the text, in its order. Never raises."""
     blocks: List[Tuple[str, List[str]]] = []
-    for line in text.splitlines():
+    for line in finished_lines(text):
         if _DEVICE.match(line):
             blocks.append((line, []))
         elif line.strip():

@@ -10,6 +10,7 @@ import re
 from typing import List, NamedTuple, Optional, Tuple
 
 from readiness_agent.parsers.saved import Reading, Saved, decimal, whole
+from readiness_agent.parsers.terminal import finished_lines
 
 _MARK = re.compile(r"^(?:\[[0-9]+,[0-9]+\]<std(?:out|err)>: ?|[A-Za-z0-9._-]+: (?=\s*[#0-9]))")
 _NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,6})?"
@@ -43,7 +44,7 @@ class Row(NamedTuple):
 def read_nccl_tests(text: str) -> Saved:
     """What one run says. Never raises."""
     reading = Reading()
-    lines = [_MARK.sub("", line) for line in text.splitlines()]
+    lines = [_MARK.sub("", line) for line in finished_lines(text)]
     rows = [row for row in map(_row, lines) if row]
     body = "\n".join(lines)
     gpus = _head(reading, lines, body)

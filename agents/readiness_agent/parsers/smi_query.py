@@ -17,6 +17,8 @@ _UNKNOWN = re.compile(
 _UNITS = {"%": "percent", "MiB": "MiB", "MHz": "MHz", "W": "watts", "us": "microseconds", "C": "celsius"}
 _TEXTS = ("name", "uuid", "serial", "pci.bus_id", "driver_version", "pstate", "vbios_version")
 _TEMPERATURE = "temperature."
+_MAY_BE_CUT = "N/A"
+"""Stands for the last cell of a text without an end: of a number nobody can tell how it went on."""
 
 
 def read_smi_query(text: str) -> Saved:
@@ -32,6 +34,8 @@ def read_smi_query(text: str) -> Saved:
     reading.fact("rows", len(whole_rows), "count")
     if len(whole_rows) < len(rows) - 1:
         reading.problem(f"{len(rows) - 1 - len(whole_rows)} rows do not fit the head: the output was cut")
+    elif whole_rows and not text.endswith("\n"):
+        whole_rows[-1][columns[-1][0]] = _MAY_BE_CUT
     _presence(reading, whole_rows)
     units = dict(columns)
     for place, row in enumerate(whole_rows):

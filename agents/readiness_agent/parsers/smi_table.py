@@ -8,6 +8,7 @@ from typing import List, NamedTuple, Optional
 from readiness_agent.parsers.nvidia_smi_cells import LOST_WORDS, bus_id
 from readiness_agent.parsers.nvidia_smi_errors import parse_smi_errors
 from readiness_agent.parsers.saved import Reading, Saved
+from readiness_agent.parsers.terminal import finished_lines
 
 _FIRST = re.compile(
     r"\|\s*([0-9]{1,3})  ?(\S.*?)\s+(On|Off|N/A|ERR!)\s*\|\s*([0-9A-Fa-f:.]+)\s+(On|Off|N/A|ERR!)\s*\|\s*(\S+)\s*\|"
@@ -29,7 +30,7 @@ class _Gpu(NamedTuple):
 def read_smi_table(text: str) -> Saved:
     """The GPUs of the table. Never raises."""
     reading = Reading()
-    gpus = _gpus(text.splitlines())
+    gpus = _gpus(finished_lines(text))
     errors = parse_smi_errors(text)
     lost = [gpu for gpu in gpus if any(LOST_WORDS.search(line) for line in gpu.lines)]
     if gpus:

@@ -6,7 +6,7 @@ import re
 from typing import Dict, List, Optional, Tuple
 
 from readiness_agent.parsers.saved import Reading, Saved, whole
-from readiness_agent.parsers.terminal import without_escapes
+from readiness_agent.parsers.terminal import finished_lines, without_escapes
 
 NEAREST_FIRST = ("PIX", "PXB", "PHB", "NODE", "SYS")
 """Paths over PCIe, the shortest first; a card that is only reached over NODE or SYS is nobody's own."""
@@ -50,6 +50,10 @@ def read_topology(text: str) -> Saved:
     if matrix is None or not matrix.gpus:
         reading.problem("there is no table of nvidia-smi topo -m in this text")
         return reading.result()
+    absent = [name for name in matrix.columns if _GPU.fullmatch(name) and name not in matrix.rows]
+    if absent:
+        reading.problem(f"the rows of {', '.join(absent)} are missing: the table was cut")
+        return reading.result()
     reading.fact("gpus", len(matrix.gpus), "count")
     reading.fact("nics", len(matrix.cards), "count")
     _pairs(reading, matrix)
@@ -64,7 +68,7 @@ def _matrix(text: str) -> Optional[Matrix]:
     """Cells are separated by tabs or by blanks; `` X `` is one cell either way."""
     columns: List[str] = []
     rows: Dict[str, List[str]] = {}
-    for line in text.splitlines():
+    for line in finished_lines(text):
         cells = line.split()
         if not columns and cells and cells[0] == "GPU0" and "X" not in cells:
             columns = [cell for cell in cells if _NAME.fullmatch(cell)]

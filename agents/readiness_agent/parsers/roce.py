@@ -1,0 +1,125 @@
+"""RoCE settings: addresses (``ibv_devinfo -v``, ``show_gids``) and lossless classes (``mlnx_qos``)."""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, List, NamedTuple, Optional
+
+from readiness_agent.parsers.saved import Reading, Saved
+from readiness_agent.parsers.terminal import finished_lines
+
+USUAL_DSCP = 26
+"""The mark that RoCE traffic mostly carries; the class it falls into must be the lossless one."""
+
+_GID = re.compile(r"\s*GID\[\s*([0-9]{1,4})\]:\s+([0-9a-fA-F:.]+)(?:, (.+))?\s*")
+_PHYSICAL = re.compile(r"phys_state:\s+(\w+) \([0-9]+\)")
+_SHOWN = re.compile(
+    r"(\w+)\s+([0-9]{1,3})\s+([0-9]{1,4})\s+([0-9a-fA-F:]{39})\s+(?:([0-9.]{7,15})\s+)?v([12])(?:\s+(\S+))?\s*"
+)
+_FOUND = re.compile(r"n_gids_found=([0-9]{1,5})")
+_TRUST = re.compile(r"Priority trust state: (\w+)")
+_MAPPED = re.compile(r"\s*prio:([0-7]) dscp:([0-9,]+)\s*")
+_ENABLED = re.compile(r"\s*enabled((?:\s+[01]){8})\s*")
+
+
+class Gid(NamedTuple):
+    """One address of a port."""
+
+    place: int
+    address: str
+    type: Optional[str]
+    link_local: bool
+
+
+def read_devinfo_gids(text: str) -> Saved:
+    """Addresses in ``ibv_devinfo -v`` of one device. Never raises."""
+    reading = Reading()
+    found = [one for one in map(_GID.fullmatch, finished_lines(text)) if one]
+    gids = [Gid(int(one[1]), one[2], one[3], _is_link_local(one[2])) for one in found]
+    if not gids:
+        reading.problem("there is no address of ibv_devinfo in this text")
+        return reading.result()
+    physical = _PHYSICAL.search(text)
+    reading.fact("physical_state", physical[1] if physical else None, "text")
+    reading.fact("gids", len(gids), "count")
+    reading.fact("best_gid_index", _best(gids), "count")
+    for gid in gids:
+        subject = f"gid{gid.place}"
+        reading.fact("gid", gid.address, "text", subject)
+        reading.fact("type", gid.type, "text", subject)
+        reading.fact("link_local", gid.link_local, "bool", subject)
+    return reading.result()
+
+
+def _is_link_local(address: str) -> bool:
+    return address.lower().startswith("fe80")
+
+
+def _best(gids: List[Gid]) -> Optional[int]:
+    """The first address of RoCE v2 that other nodes can reach: not one that is valid on its own link only."""
+    return next((gid.place for gid in gids if gid.type == "RoCE v2" and not gid.link_local), None)
+
+
+def read_show_gids(text: str) -> Saved:
+    """The table of ``show_gids``. Never raises."""
+    reading = Reading()
+    rows = [one for one in map(_SHOWN.fullmatch, finished_lines(text)) if one]
+    if not rows:
+        reading.problem("there is no table of show_gids in this text")
+        return reading.result()
+    ports: Dict[str, List[re.Match[str]]] = {}
+    for row in rows:
+        ports.setdefault(f"{row[1]}/{row[2]}", []).append(row)
+    for port, own in ports.items():
+        _port(reading, port, own)
+    promised = _FOUND.search(text)
+    if promised and int(promised[1]) != len(rows):
+        reading.problem(f"show_gids found {promised[1]} addresses, and {len(rows)} are shown")
+    return reading.result()
+
+
+def _port(reading: Reading, port: str, rows: List[re.Match[str]]) -> None:
+    gids = [Gid(int(row[3]), row[4], f"RoCE v{row[6]}", _is_link_local(row[4])) for row in rows]
+    reading.fact("gids", len(gids), "count", port)
+    reading.fact("best_gid_index", _best(gids), "count", port)
+    reading.fact("netdev", rows[0][7], "text", port)
+    for gid, row in zip(gids, rows):  # noqa: B905 (made of each other)
+        subject = f"{port} gid{gid.place}"
+        reading.fact("ipv4", row[5], "text", subject)
+        reading.fact("type", gid.type, "text", subject)
+        reading.fact("link_local", gid.link_local, "bool", subject)
+
+
+def read_mlnx_qos(text: str) -> Saved:
+    """Trust, DSCP map and priority flow control of ``mlnx_qos -i``; indentation may be lost. Never raises."""
+    reading = Reading()
+    lines = finished_lines(text)
+    trust = _TRUST.search(text)
+    enabled = next((found[1].split() for found in map(_ENABLED.fullmatch, lines) if found), None)
+    mapped = [found for found in map(_MAPPED.fullmatch, lines) if found]
+    if trust is None and enabled is None and not mapped:
+        reading.problem("there are no settings of mlnx_qos in this text")
+        return reading.result()
+    reading.fact("trust", trust[1] if trust else None, "text")
+    if enabled is None:
+        reading.problem("mlnx_qos does not show for which priorities flow control is enabled")
+    else:
+        on = [priority for priority, bit in enumerate(enabled) if bit == "1"]
+        reading.fact("pfc_priorities", " ".join(map(str, on)) or "none", "text")
+        reading.fact("pfc_mask", f"0x{sum(1 << priority for priority in on):02x}", "text")
+    _dscp(reading, mapped)
+    return reading.result()
+
+
+def _dscp(reading: Reading, mapped: List[re.Match[str]]) -> None:
+    priorities: Dict[int, int] = {}
+    for found in mapped:
+        priorities.update({int(one): int(found[1]) for one in found[2].split(",") if one and len(one) < 3})
+    ranges: List[str] = []
+    for dscp in sorted(priorities):
+        if dscp - 1 in priorities and priorities[dscp - 1] == priorities[dscp]:
+            ranges[-1] = f"{ranges[-1].partition('-')[0].partition(':')[0]}-{dscp}:{priorities[dscp]}"
+        else:
+            ranges.append(f"{dscp}:{priorities[dscp]}")
+    reading.fact("dscp_priorities", " ".join(ranges) or None, "text")
+    reading.fact(f"dscp_{USUAL_DSCP}_priority", priorities.get(USUAL_DSCP), "count")

@@ -1,0 +1,144 @@
+"""Logs of trainings: Megatron's lines of one iteration each, and PyTorch's watchdog over NCCL.
+
+A record without its loss is a NaN that was not printed, unless its iterations were skipped while the loss scale was
+searched. The log's own counter of NaNs proves nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Dict, List, NamedTuple, Optional
+
+from readiness_agent.parsers.saved import Reading, Saved, whole
+
+_RECORD = re.compile(r"iteration\s+([0-9]{1,12})/\s*([0-9]{1,12}) \|(.*)")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,20}(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,3})?|nan|[+-]?inf", re.IGNORECASE)
+_TIMEOUT = re.compile(
+    r"\[Rank ([0-9]{1,7})\] Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=([0-9]{1,18}), "
+    r"OpType=(\w+), NumelIn=([0-9]{1,18}), NumelOut=([0-9]{1,18}), Timeout\(ms\)=([0-9]{1,12})\)"
+)
+_COMPLETED = re.compile(r"last completed NCCL work: ([0-9]{1,18})")
+
+LOSS, SCALE, SKIPPED, NANS = "lm loss", "loss scale", "number of skipped iterations", "number of nan iterations"
+_AFTER_LOSS = (SCALE, "grad norm", "num zeros", SKIPPED, NANS)
+"""Names that stand behind the loss: one of them without it means that it is missing, not cut."""
+
+_LAST = {
+    "learning rate": ("learning_rate", "ratio"),
+    "global batch size": ("global_batch_size", "count"),
+    "consumed samples": ("consumed_samples", "count"),
+    "consumed tokens": ("consumed_tokens", "count"),
+    SCALE: ("loss_scale", "count"),
+    "samples per second": ("samples_per_second", "per_second"),
+    "TFLOPs": ("tflops", "TFLOP/s"),
+}
+
+
+class Record(NamedTuple):
+    """One line of the log."""
+
+    iteration: int
+    total: int
+    values: Dict[str, float]
+
+
+def read_training_log(text: str) -> Saved:
+    """What the log shows of losses, skipped iterations and hung collectives. Never raises."""
+    reading = Reading()
+    records = [record for record in map(_record, text.splitlines()) if record]
+    hangs = _TIMEOUT.findall(text)
+    if records:
+        _records(reading, records)
+    if hangs:
+        _hangs(reading, hangs, text)
+    if not records and not hangs:
+        reading.problem("there is no record of a training and no message of its watchdog in this text")
+    return reading.result()
+
+
+def _record(line: str) -> Optional[Record]:
+    found = _RECORD.search(line)
+    if not found:
+        return None
+    values: Dict[str, float] = {}
+    for segment in found[3].split("|"):
+        name, colon, cell = segment.partition(":")
+        if colon and _NUMBER.fullmatch(cell.strip()):
+            values[name.strip()] = float(cell)
+    if not line.rstrip().endswith("|") and values:  # the last cell may have lost digits
+        last = found[3].rpartition("|")[2].partition(":")[0].strip()
+        values.pop(last, None)
+    return Record(int(found[1]), int(found[2]), values)
+
+
+def _records(reading: Reading, records: List[Record]) -> None:
+    reading.fact("records", len(records), "count")
+    reading.fact("first_iteration", records[0].iteration, "count")
+    reading.fact("last_iteration", records[-1].iteration, "count")
+    reading.fact("total_iterations", records[-1].total, "count")
+    _losses(reading, records)
+    _extreme(reading, records, "grad norm", "grad_norm_max")
+    for name, fact in ((SKIPPED, "skipped_iterations"), (NANS, "nan_iterations")):
+        told = [record.values[name] for record in records if name in record.values]
+        reading.fact(fact, round(sum(told)) if told else None, "count")
+    for name, (fact, unit) in _LAST.items():
+        _latest(reading, records, name, fact, unit)
+    for name, seconds in (("elapsed time per iteration (s)", 1.0), ("elapsed time per iteration (ms)", 0.001)):
+        times = [record.values[name] for record in records if name in record.values]
+        reading.fact("seconds_per_iteration", round(times[-1] * seconds, 6) if times else None, "seconds")
+
+
+def _losses(reading: Reading, records: List[Record]) -> None:
+    losses = [record.values[LOSS] for record in records if _is_finite(record.values.get(LOSS))]
+    if losses:
+        reading.fact("loss_first", losses[0], "ratio")
+        reading.fact("loss_last", losses[-1], "ratio")
+    _extreme(reading, records, LOSS, "loss_max")
+    missing = [record for record in records if _lacks_loss(record)]
+    reading.fact("losses_missing", len(missing), "count")
+    if missing:
+        reading.fact("loss_missing_iteration", missing[0].iteration, "count")
+        reading.problem(f"iteration {missing[0].iteration} has no loss and no skipped iteration that explains it: NaN")
+
+
+def _lacks_loss(record: Record) -> bool:
+    if LOSS in record.values:
+        return not _is_finite(record.values[LOSS])
+    return any(name in record.values for name in _AFTER_LOSS) and not record.values.get(SKIPPED)
+
+
+def _is_finite(value: Optional[float]) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def _extreme(reading: Reading, records: List[Record], name: str, fact: str) -> None:
+    told = [record for record in records if _is_finite(record.values.get(name))]
+    if told:
+        worst = max(told, key=lambda record: record.values[name])
+        reading.fact(fact, worst.values[name], "ratio")
+        reading.fact(f"{fact}_iteration", worst.iteration, "count")
+
+
+def _latest(reading: Reading, records: List[Record], name: str, fact: str, unit: str) -> None:
+    told = [record.values[name] for record in records if _is_finite(record.values.get(name))]
+    if told:
+        value = told[-1]
+        reading.fact(fact, int(value) if value.is_integer() and abs(value) < 2**63 else value, unit)
+
+
+def _hangs(reading: Reading, hangs: List[List[str]], text: str) -> None:
+    """Ranks that reported a timeout. The suspects are those that did not."""
+    ranks = sorted({int(hang[0]) for hang in hangs})
+    sequences = sorted({int(hang[1]) for hang in hangs})
+    _, sequence, operation, given, taken, timeout = hangs[0]
+    reading.fact("timed_out_ranks", " ".join(map(str, ranks)), "text")
+    reading.fact("timed_out_sequence", sequences[0], "count")
+    reading.fact("collective", operation, "text")
+    reading.fact("timeout", int(timeout) / 1000, "seconds")
+    completed = _COMPLETED.search(text)
+    reading.fact("last_completed", whole(completed[1]) if completed else None, "count")
+    small, large = sorted((int(given), int(taken)))
+    if small and large % small == 0 and ("SCATTER" in operation or "GATHER" in operation):
+        reading.fact("world_size", large // small, "count")
+    reading.problem(f"ranks {', '.join(map(str, ranks))} timed out in collective {sequence} ({operation})")
