@@ -74,3 +74,48 @@ def test_a_cut_report_says_where_it_ends(capsys: pytest.CaptureFixture[str]) -> 
 
     assert (code, document["facts"]) == (2, [])
     assert "byte" in document["problems"][0]["detail"]
+
+
+def test_a_file_of_settings_says_what_the_next_boot_sets(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "90-net.conf"
+    file.write_text("net.core.somaxconn = 65535\nnet.core.rmem_max = 16777216\n")
+
+    _, document = parsed(capsys, "sysctl conf", file)
+
+    assert facts(document, "sysctl-somaxconn")["configured"] == 65535
+    assert facts(document, "")["net.core.rmem_max"] == 16777216
+
+
+def test_facts_of_a_benchmark_support_their_item(capsys: pytest.CaptureFixture[str]) -> None:
+    code, document = parsed(capsys, "nccl-tests", CASES / "nccl/h200_8_16G.log")
+
+    assert (code, facts(document, "allreduce-node")["busbw"]) == (0, 479.97)
+    assert document["facts"][0].keys() == {"item", "subject", "name", "value", "unit", "observed_at"}
+
+
+def test_what_went_wrong_is_a_problem_and_the_exit_code_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    code, document = parsed(capsys, "perftest", CASES / "perftest/port_down_no_context.txt")
+
+    assert code == 2
+    assert document["problems"] == [
+        {"item": "rdma-bandwidth", "subject": "*", "kind": "error", "detail": "port 1 is Down"}
+    ]
+
+
+def test_a_driver_version_comes_with_the_report(capsys: pytest.CaptureFixture[str]) -> None:
+    _, document = parsed(capsys, "nvidia-smi -q", CASES / "smi_q/rtx2080s_610_idle_q.txt")
+
+    assert facts(document, "")["driver_version"] == "610.57.04"
+    assert facts(document, "gpu-pcie-width")["width"] == 16
+
+
+CASE_LIST = CASES / "cases.json"
+
+
+@pytest.mark.skipif(not CASE_LIST.exists(), reason="../shared/cases is not here")
+def test_every_kind_of_every_known_case_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    for one in json.loads(CASE_LIST.read_text()):
+        _, document = parsed(capsys, one["kind"], CASES / one["file"])
+
+        assert document["facts"] or document["problems"], one["id"]
+        assert "is no kind" not in str(document["problems"]), one["id"]
