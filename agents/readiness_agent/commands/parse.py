@@ -1,4 +1,7 @@
-"""``parse``: facts read from one saved output of a known tool, by the very probes that would have run it."""
+"""``parse``: facts read from one saved output of a known tool.
+
+What a live node's probes read is read by those very probes; other outputs have readers of their own.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ from typing import Any, Dict, List, Sequence, Tuple
 
 from readiness_agent.agent import measure_elsewhere
 from readiness_agent.errors import usage_error
-from readiness_agent.facts import ERROR, NOT_CAPTURED
+from readiness_agent.facts import ERROR, EVERY_SUBJECT, NOT_CAPTURED
 from readiness_agent.loose import SMI_XML
 from readiness_agent.node import now
 from readiness_agent.options import answer, make_parser, parse
-from readiness_agent.parsers.sysctl import DIRECTORIES, SYSCTL_CONF, files_of_grep
+from readiness_agent.parsers.kinds import DETAILS, SAVED
+from readiness_agent.parsers.saved import Saved
+from readiness_agent.parsers.saved_settings import conf_file
+from readiness_agent.parsers.sysctl import DIRECTORIES, SYSCTL_CONF, ConfFile, files_of_grep
 from readiness_agent.probes import PROBES
 from readiness_agent.recording import OK, command_key
 from readiness_agent.replaying import RecordedSnapshot, ReplaySource
@@ -42,7 +48,13 @@ COMMANDS = {
 SYSCTL_FILES = "sysctl files"
 """The output of ``grep -r . /etc/sysctl.d``."""
 
-KINDS = sorted([*FILES, *COMMANDS, SYSCTL_FILES])
+SYSCTL_FILE = "sysctl conf"
+"""One file of such a directory."""
+
+KINDS = sorted([*FILES, *COMMANDS, SYSCTL_FILES, SYSCTL_FILE, *SAVED])
+
+Facts = List[Dict[str, Any]]
+Problems = List[Dict[str, Any]]
 
 
 def main(argv: Sequence[str]) -> int:
@@ -57,12 +69,32 @@ def main(argv: Sequence[str]) -> int:
         problem = {"item": "", "subject": "*", "kind": ERROR, "detail": detail}
         answer(options, {"kind": options.kind, "facts": [], "problems": [problem]}, "")
         return UNKNOWN
-    facts, problems = _parse(options.kind, _text(options.file))
+    facts, problems = _read(options.kind, _text(options.file))
     answer(options, {"kind": options.kind, "facts": facts, "problems": problems}, "")
     return UNKNOWN if problems or not facts else 0
 
 
-def _parse(kind: str, text: str) -> Tuple[List[Dict[str, Any]], List[Dict[str, Any]]]:
+def _read(kind: str, text: str) -> Tuple[Facts, Problems]:
+    if kind in SAVED:
+        return _dressed(SAVED[kind].item, SAVED[kind].read(text))
+    facts, problems = _parse(kind, text)
+    if kind in DETAILS:
+        more_facts, more_problems = _dressed("", DETAILS[kind](text))
+        return facts + more_facts, problems + more_problems
+    return facts, problems
+
+
+def _dressed(item: str, saved: Saved) -> Tuple[Facts, Problems]:
+    """Facts and problems of one reader in the form of a probe's."""
+    observed_at = now().boottime
+    facts = [{"item": item, **fact._asdict(), "observed_at": observed_at} for fact in saved.facts]
+    problems = [
+        {"item": item, "subject": EVERY_SUBJECT, "kind": ERROR, "detail": sentence} for sentence in saved.problems
+    ]
+    return facts, problems
+
+
+def _parse(kind: str, text: str) -> Tuple[Facts, Problems]:
     """Run the probes on a capture that holds this one output, and listen to those that read it."""
     moment = now()
     snapshot = RecordedSnapshot(moment, _records(kind, text))
@@ -75,15 +107,16 @@ def _parse(kind: str, text: str) -> Tuple[List[Dict[str, Any]], List[Dict[str, A
 
 def _records(kind: str, text: str) -> List[Dict[str, Any]]:
     if kind == SYSCTL_FILES:
-        return _sysctl_records(text)
+        return _sysctl_records(files_of_grep(text))
+    if kind == SYSCTL_FILE:
+        return _sysctl_records(conf_file(text))
     if kind in FILES:
         return [_answered("read", FILES[kind], text)]
     return [_answered("run", command_key(COMMANDS[kind]), [0, text, "", 0.0])]
 
 
-def _sysctl_records(text: str) -> List[Dict[str, Any]]:
-    """The files that the search shows, in directories that hold nothing else."""
-    files = files_of_grep(text)
+def _sysctl_records(files: List[ConfFile]) -> List[Dict[str, Any]]:
+    """Files of settings, in directories that hold nothing else."""
     records = [_answered("read", file.path, file.text) for file in files]
     for directory in DIRECTORIES:
         names = [file.path.rpartition("/")[2] for file in files if file.path.rpartition("/")[0] == directory]

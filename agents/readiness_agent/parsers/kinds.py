@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict
+from typing import Callable, Dict
 
 from readiness_agent.parsers.dcgmi import read_dcgmi_health, read_dcgmi_json, read_dcgmi_nvlink, read_preflight
 from readiness_agent.parsers.fio import read_fio
@@ -18,8 +18,10 @@ from readiness_agent.parsers.nccl_tests import read_nccl_tests
 from readiness_agent.parsers.perftest import read_perftest
 from readiness_agent.parsers.roce import read_devinfo_gids, read_mlnx_qos, read_show_gids
 from readiness_agent.parsers.run_configs import read_deepspeed_config, read_requirements, read_tokenizer_config
-from readiness_agent.parsers.saved import SavedKind
+from readiness_agent.parsers.saved import Saved, SavedKind
 from readiness_agent.parsers.saved_gpu import read_kernel_log, read_lspci, read_nvlink_errors, read_nvlink_status
+from readiness_agent.parsers.saved_settings import read_sysctl_conf, read_sysctl_files, read_ulimit_lines
+from readiness_agent.parsers.saved_smi import read_smi_details
 from readiness_agent.parsers.smi_query import read_smi_query
 from readiness_agent.parsers.smi_table import read_smi_table
 from readiness_agent.parsers.topology import read_topology
@@ -59,3 +61,13 @@ SAVED: Dict[str, SavedKind] = {
     "tokenizer pair": SavedKind("tokenizer-parity", read_tokenizer_config),
     "preflight json lines": SavedKind("gpu-burn", read_preflight),
 }
+"""What stands alone: the reader is all that there is."""
+
+DETAILS: Dict[str, Callable[[str], Saved]] = {
+    "nvidia-smi -q": read_smi_details,
+    "nvidia-smi -q -x": read_smi_details,
+    "ulimit": read_ulimit_lines,
+    "sysctl files": read_sysctl_files,
+    "sysctl conf": read_sysctl_conf,
+}
+"""What an output says beyond the facts of the probes that read it as well."""

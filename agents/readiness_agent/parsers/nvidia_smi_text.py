@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Dict, Iterator, List, NamedTuple, Optional, Tu
 
 from readiness_agent.parsers.nvidia_smi_cells import count, version
 from readiness_agent.parsers.nvidia_smi_errors import parse_smi_errors
-from readiness_agent.parsers.nvidia_smi_xml import SmiGpu, SmiLog, read_gpu
+from readiness_agent.parsers.nvidia_smi_xml import SmiLog, read_gpu
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -22,7 +22,31 @@ _LINK = "pci/pci_gpu_link_info"
 _VOLATILE, _AGGREGATE = "ecc_errors/volatile", "ecc_errors/aggregate"
 _REASONS, _COUNTERS = "clocks_event_reasons/clocks_event_reason", "clocks_event_reasons_counters"
 
+_POWER = "gpu_power_readings"
+
 ELEMENTS: Dict[str, str] = {
+    "Product Name": "product_name",
+    "Performance State": "performance_state",
+    "PCI/Replays Since Reset": "pci/replay_counter",
+    "PCI/GPU Link Info/PCIe Generation/Device Max": f"{_LINK}/pcie_gen/max_device_link_gen",
+    "PCI/GPU Link Info/PCIe Generation/Host Max": f"{_LINK}/pcie_gen/max_host_link_gen",
+    "Clocks Event Reasons/Idle": f"{_REASONS}_gpu_idle",
+    "Clocks Event Reasons/SW Power Cap": f"{_REASONS}_sw_power_cap",
+    "Clocks Event Reasons/SW Thermal Slowdown": f"{_REASONS}_sw_thermal_slowdown",
+    "FB Memory Usage/Total": "fb_memory_usage/total",
+    "ECC Errors/Aggregate/DRAM Correctable": f"{_AGGREGATE}/dram_correctable",
+    "ECC Errors/Aggregate/DRAM Uncorrectable": f"{_AGGREGATE}/dram_uncorrectable",
+    "Remapped Rows/Correctable Error": "remapped_rows/remapped_row_corr",
+    "Remapped Rows/Uncorrectable Error": "remapped_rows/remapped_row_unc",
+    "Remapped Rows/Bank Remap Availability Histogram/Max": (
+        "remapped_rows/row_remapper_histogram/row_remapper_histogram_max"
+    ),
+    "GPU Power Readings/Instantaneous Power Draw": f"{_POWER}/instant_power_draw",
+    "GPU Power Readings/Average Power Draw": f"{_POWER}/average_power_draw",
+    "GPU Power Readings/Power Draw": f"{_POWER}/power_draw",
+    "GPU Power Readings/Current Power Limit": f"{_POWER}/current_power_limit",
+    "Power Readings/Power Draw": "power_readings/power_draw",
+    "Power Readings/Power Limit": "power_readings/power_limit",
     "Persistence Mode": "persistence_mode",
     "MIG Mode/Current": "mig_mode/current_mig",
     "GPU UUID": "uuid",
@@ -79,6 +103,14 @@ _RENAMED = {"Clocks Throttle Reasons": "Clocks Event Reasons"}
 _PROCESS = {"Process ID": "pid", "Process ID/Type": "type", "Process ID/Used GPU Memory": "used_memory"}
 
 
+class Outline(NamedTuple):
+    """The report in the elements of the XML one."""
+
+    head: Dict[str, Optional[str]]
+    """Lines above the first GPU, by their names."""
+    gpus: List[Element]
+
+
 class _Entry(NamedTuple):
     """One line with the names of the lines above it that it belongs to."""
 
@@ -92,13 +124,18 @@ def parse_smi_text(text: str) -> SmiLog:
     A part that begins after the line with the GPU's address belongs to one GPU of no address.
     """
     errors = parse_smi_errors(text)
-    head, gpus = _sections(text)
-    entries = {entry.path: entry.value for entry in head}
-    driver = version(entries.get("Driver Version"))
-    if not gpus:
+    outline = read_outline(text)
+    driver = version(outline.head.get("Driver Version"))
+    if not outline.gpus:
         return SmiLog(driver, None, (), errors.lost_handles, "there is no report of nvidia-smi -q in this text")
-    attached = count(entries.get("Attached GPUs"))
-    return SmiLog(driver, attached, tuple(_gpu(bus, lines) for bus, lines in gpus), errors.lost_handles, None)
+    attached = count(outline.head.get("Attached GPUs"))
+    return SmiLog(driver, attached, tuple(map(read_gpu, outline.gpus)), errors.lost_handles, None)
+
+
+def read_outline(text: str) -> Outline:
+    """The report, or the part of one, in elements. Never raises."""
+    head, gpus = _sections(text)
+    return Outline({entry.path: entry.value for entry in head}, [_gpu(bus, lines) for bus, lines in gpus])
 
 
 def _sections(text: str) -> Tuple[List[_Entry], List[Tuple[str, List[_Entry]]]]:
@@ -130,18 +167,20 @@ def _entries(lines: List[str]) -> Iterator[_Entry]:
         yield _Entry("/".join(name for _, name in above), found["value"])
 
 
-def _gpu(bus: str, entries: List[_Entry]) -> SmiGpu:
+def _gpu(bus: str, entries: List[_Entry]) -> Element:
     from xml.etree.ElementTree import Element, SubElement
 
     gpu = Element("gpu", id=bus)
     for path, value in entries:
         if path in ELEMENTS and value is not None:
             _element_at(gpu, ELEMENTS[path]).text = value
+        elif path == "MIG Device/GPU Instance ID" or path.endswith("/GPU Instance ID"):
+            SubElement(_element_at(gpu, "mig_devices"), "mig_device")
         elif path == "Processes":
             SubElement(gpu, "processes").text = None if value in (None, "None") else value
         elif path.startswith("Processes/"):
             _add_process(gpu, path.partition("/")[2], value)
-    return read_gpu(gpu)
+    return gpu
 
 
 def _element_at(parent: Element, path: str) -> Element:

@@ -120,6 +120,12 @@ def parse_smi_xml(text: str) -> SmiLog:
     return SmiLog(version(root.findtext("driver_version")), attached, gpus, outside.lost_handles, None)
 
 
+def xml_report(text: str) -> Union[Element, str]:
+    """The root of the report in *text*, or the sentence that says why there is none. Never raises."""
+    start, end = _report_within(text)
+    return _well_formed(text[start:end])
+
+
 def _report_within(text: str) -> Tuple[int, int]:
     """Where the report begins and ends; a report without its last tag ends with the text."""
     begin = _BEGIN.search(text)

@@ -117,6 +117,12 @@ def effective_setting(files: Sequence[ConfFile], key: str) -> Optional[Setting]:
     return matching[-1].setting if matching else None
 
 
+def keys_of(files: Sequence[ConfFile]) -> List[str]:
+    """Every key that *files* assign, with dots, once; wildcards name no key of their own."""
+    lines = [line for file in files for line in _lines(file) if line.setting is not None and "*" not in line.key]
+    return list(dict.fromkeys(_with_dots(line.key) for line in lines))
+
+
 def _directory_rank(path: str) -> int:
     directory = path.rpartition("/")[0]
     return DIRECTORIES.index(directory) if directory in DIRECTORIES else len(DIRECTORIES)
@@ -142,6 +148,11 @@ def _with_slashes(key: str) -> str:
     if first is None or first.group() == "/":
         return key
     return key.translate(str.maketrans("./", "/."))
+
+
+def _with_dots(path: str) -> str:
+    """``net.ipv4.conf.eth0/1.mtu`` for ``net/ipv4/conf/eth0.1/mtu``."""
+    return path.translate(str.maketrans("./", "/."))
 
 
 def _matches(pattern: str, path: str) -> bool:
