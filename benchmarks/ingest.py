@@ -2,7 +2,10 @@
 
 Each round runs, one after the other: reports over HTTP (16 connections, a fresh one a report, as cron agents do), and
 the very statements of such reports, recorded beforehand, on one bare psycopg connection. The bound is CPU a report,
-server and database together: it moves least on a noisy machine. Reports lead to 40 or 80 results; 4 % of them flip.
+server and database together: it moves least on a noisy machine. 4 % of the reports flip a verdict and back.
+
+Three fleets: small nodes under work, large nodes that idle (only temperatures move), and large nodes under work, where
+two in five results bring another value each time.
 """
 
 import gzip
@@ -14,12 +17,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import psycopg
 
 from benchmarks.cpu import own_seconds
-from benchmarks.fleet import body_of, passing_reports, results_in
+from benchmarks.fleet import FleetNode, Work, body_of, results_in
 from benchmarks.load import load
 from benchmarks.machine import describe
 from benchmarks.portal import Bench, database, served
@@ -27,9 +30,13 @@ from benchmarks.portal import Bench, database, served
 ROUNDS = 3
 SECONDS = 4
 NODES = 64
-REPORTS_A_NODE = 60  # a round's supply: more than any machine of this size stores in SECONDS
-BARE_REPORTS = 400
-PROFILES = ("2xh200-virtual", "8xh200")
+REPORTS_A_NODE = 40  # a round's supply: more than any machine of this size stores in SECONDS
+BARE_REPORTS = 300
+WARM_UP = 50
+CASES = (("2xh200-virtual", Work.BUSY), ("8xh200", Work.IDLE), ("8xh200", Work.BUSY))
+
+#: One statement with its parameters in order.
+Executed: TypeAlias = tuple[str, list[Any]]
 
 SCRIPT = """
 local supply, at = {}, 0
@@ -71,28 +78,28 @@ def main() -> None:
     """Run and print."""
     print(f"ingest · {describe()}")
     with database() as postgres:
-        fleets = {profile: Fleet.of(profile) for profile in PROFILES}
+        fleets = [Fleet.of(*case) for case in CASES]
         with served(postgres) as bench:
-            rounds: dict[str, list[Round]] = {profile: [] for profile in PROFILES}
-            for _, (profile, fleet) in itertools.product(range(ROUNDS + 1), fleets.items()):
-                rounds[profile].append(_round(bench, fleet))
-    for profile, fleet in fleets.items():
-        _print(profile, fleet, rounds[profile][1:])  # the first round of each warms up
+            rounds: list[list[Round]] = [[] for _ in fleets]
+            for _, (fleet, seen) in itertools.product(range(ROUNDS + 1), zip(fleets, rounds, strict=True)):
+                seen.append(_round(bench, fleet))
+    for fleet, seen in zip(fleets, rounds, strict=True):
+        _print(fleet, seen[1:])  # the first round of each warms up
 
 
 class Fleet:
     """Nodes that have enrolled, with reports that nobody has sent yet."""
 
-    def __init__(self, rules: Any, nodes: dict[str, tuple[str, str]]) -> None:
-        self.results = results_in(rules)
-        self._tokens = {name: token for name, (token, _) in nodes.items()}
-        supply = REPORTS_A_NODE * (ROUNDS + 1) * 2
-        self._reports = {
-            name: passing_reports(rules, name, boot_id, count=supply) for name, (_, boot_id) in nodes.items()
-        }
+    def __init__(self, name: str, nodes: list[FleetNode], tokens: list[str]) -> None:
+        self.name = name
+        self.results = results_in(nodes[0].rules)
+        self._supply = itertools.cycle(
+            [(token, node.reports()) for token, node in zip(tokens, nodes, strict=True)]
+        )  # fmt: skip
 
     @classmethod
-    def of(cls, profile: str) -> "Fleet":
+    def of(cls, profile: str, work: Work) -> "Fleet":
+        """A cluster of ``NODES`` nodes of *profile*."""
         from datetime import UTC, datetime
 
         from checks.models import TokenKind
@@ -104,22 +111,21 @@ class Fleet:
 
         now = datetime.now(UTC)
         load_catalogue(path=Path("checks/catalog"), by=None, now=now)
-        cluster = create_cluster(slug=f"bench-{profile}", name=profile, profile=profile, by=None, now=now)
+        slug = f"bench-{profile}-{work.value}"
+        cluster = create_cluster(slug=slug, name=slug, profile=profile, by=None, now=now)
         _, enrolling = issue_token(kind=TokenKind.ENROLMENT, cluster=cluster, now=now, created_by=None)
-        nodes = {}
+        nodes, tokens = [], []
         for number in range(NODES):
-            boot_id = str(uuid.uuid4())
-            asked = Enrolment(f"gpu{number:03}", {}, boot_id, "bench", "live")
-            nodes[asked.hostname] = (
-                enrol_node(bearer=enrolling, enrolment=asked, address=None, now=now).token,
-                boot_id,
-            )
-        return cls(ruleset_for(cluster), nodes)
+            node = FleetNode(ruleset_for(cluster), f"gpu{number:03}", str(uuid.uuid4()), work)
+            asked = Enrolment(node.hostname, {}, node.boot_id, "bench", "live")
+            tokens.append(enrol_node(bearer=enrolling, enrolment=asked, address=None, now=now).token)
+            nodes.append(node)
+        return cls(f"{profile}, {work.value}", nodes, tokens)
 
     def next(self, count: int) -> Iterator[tuple[str, dict[str, object]]]:
         """The next *count* reports, round the fleet, with their tokens."""
-        for name in itertools.islice(itertools.cycle(self._tokens), count):
-            yield self._tokens[name], next(self._reports[name])
+        for token, reports in itertools.islice(self._supply, count):
+            yield token, next(reports)
 
 
 def _round(bench: Bench, fleet: Fleet) -> Round:
@@ -137,7 +143,7 @@ def _supply(place: Path, fleet: Fleet) -> Path:
     start = 0
     with index.open("w") as lines, bodies.open("wb") as file:
         for token, report in fleet.next(NODES * REPORTS_A_NODE):
-            body = gzip.compress(body_of(report).encode(), 1)
+            body = gzip.compress(body_of(report), 1)
             file.write(body)
             lines.write(f"{token} {start} {len(body)}\n")
             start += len(body)
@@ -145,7 +151,7 @@ def _supply(place: Path, fleet: Fleet) -> Path:
     return script
 
 
-def _recorded(fleet: Fleet) -> list[list[tuple[str, Any]]]:
+def _recorded(fleet: Fleet) -> list[list[Executed]]:
     """The statements of the next reports, by running them in a transaction that is rolled back."""
     from datetime import UTC, datetime
 
@@ -154,10 +160,10 @@ def _recorded(fleet: Fleet) -> list[list[tuple[str, Any]]]:
     from checks.api.decode import decode_report
     from checks.services.reports import record_report
 
-    recorded: list[list[tuple[str, Any]]] = []
+    recorded: list[list[Executed]] = []
     with _listening() as statements, transaction.atomic():
         for token, report in fleet.next(BARE_REPORTS):
-            decoded = decode_report(body_of(report).encode(), encoding="")
+            decoded = decode_report(body_of(report), encoding="")
             record_report(bearer=token, report=decoded, age_s=0.0, address=None, received_at=datetime.now(UTC))
             recorded.append(list(statements))
             statements.clear()
@@ -166,47 +172,49 @@ def _recorded(fleet: Fleet) -> list[list[tuple[str, Any]]]:
 
 
 @contextmanager
-def _listening() -> Iterator[list[tuple[str, Any]]]:
+def _listening() -> Iterator[list[Executed]]:
+    """Note the statements that ingest runs, while they run."""
     from checks.services import node_store
 
-    statements: list[tuple[str, Any]] = []
-    execute = node_store._execute
+    statements: list[Executed] = []
+    fetch_row = node_store.fetch_row
 
-    def listen(statement: str, parameters: Any) -> Any:
-        statements.append((statement, parameters))
-        return execute(statement, parameters)
+    def listen(statement: Any, parameters: Any) -> Any:
+        statements.append((statement.text, [parameters[name] for name in statement.names]))
+        return fetch_row(statement, parameters)
 
-    node_store._execute = listen
+    node_store.fetch_row = listen
     try:
         yield statements
     finally:
-        node_store._execute = execute
+        node_store.fetch_row = fetch_row
 
 
-def _bare(bench: Bench, recorded: Sequence[Sequence[tuple[str, Any]]]) -> float:
+def _bare(bench: Bench, recorded: Sequence[Sequence[Executed]]) -> float:
     """CPU seconds a report: this process and PostgreSQL, sending nothing but the recorded statements."""
-    with psycopg.connect(bench.database_url) as connection:
-        for statements in recorded[:50]:
-            _replay(connection, statements)
+    with psycopg.connect(bench.database_url) as connection, psycopg.RawCursor(connection) as cursor:
+        for statements in recorded[:WARM_UP]:
+            _replay(cursor, statements)
         mine, postgres = own_seconds(), bench.postgres.seconds()
-        for statements in recorded[50:]:
-            _replay(connection, statements)
+        for statements in recorded[WARM_UP:]:
+            _replay(cursor, statements)
         spent = own_seconds() - mine + bench.postgres.seconds() - postgres
-    return spent / (len(recorded) - 50)
+    return spent / (len(recorded) - WARM_UP)
 
 
-def _replay(connection: psycopg.Connection[Any], statements: Sequence[tuple[str, Any]]) -> None:
+def _replay(cursor: psycopg.RawCursor[Any], statements: Sequence[Executed]) -> None:
     for statement, parameters in statements:
-        connection.execute(statement, parameters, prepare=True).fetchone()  # type: ignore[arg-type]
-    connection.commit()
+        cursor.execute(statement, parameters, prepare=True)  # type: ignore[call-overload]
+        cursor.fetchone()
+    cursor.connection.commit()
 
 
-def _print(profile: str, fleet: Fleet, rounds: Sequence[Round]) -> None:
+def _print(fleet: Fleet, rounds: Sequence[Round]) -> None:
     def middle(name: str) -> float:
         return statistics.median(getattr(one, name) for one in rounds)
 
     print(
-        f"  {profile}: {fleet.results} results a report · {middle('per_second'):.0f} reports/s "
+        f"  {fleet.name}: {fleet.results} results a report · {middle('per_second'):.0f} reports/s "
         f"(p99 {middle('p99_ms'):.0f} ms, errors {sum(one.errors for one in rounds)}) · "
         f"CPU {middle('http_ms'):.2f} ms a report, bare SQL {middle('bare_ms'):.2f} ms, "
         f"ratio {middle('ratio'):.2f} (target <= 2.0)"
