@@ -38,14 +38,19 @@ def read_question(request: HttpRequest) -> GateQuestion:
     Raises:
         BadQuestion: a field is unknown, repeated, or of the wrong kind.
     """
-    fields = _from_body(request.body) if request.method == "POST" else _from_query(request)
+    fields = _from_body(request.body) if request.method == "POST" else query_fields(request)
     try:
         return msgspec.convert(fields, GateQuestion)
     except msgspec.ValidationError as error:
         raise BadQuestion(f"{error}; the gate knows the fields {', '.join(FIELDS)}.") from error
 
 
-def _from_query(request: HttpRequest) -> dict[str, str]:
+def query_fields(request: HttpRequest) -> dict[str, str]:
+    """The fields of the query string.
+
+    Raises:
+        BadQuestion: one is given more than once.
+    """
     repeated = sorted(name for name, values in request.GET.lists() if len(values) > 1)
     if repeated:
         raise BadQuestion(f"{', '.join(repeated)} is given more than once; give each field once.")
