@@ -23,6 +23,7 @@ _ASKED = re.compile(r"maxBytes ([0-9]{1,18})\b")
 _VALIDATION = re.compile(r"validation: ([01])\b")
 _RANK = re.compile(r"#?\s*Rank\s+[0-9]+ .*device\s+[0-9]+ \[0x[0-9a-fA-F]+\] (.+)")
 _NRANKS = re.compile(r"\bnranks ([0-9]{1,6})\b")
+_COLUMNS = re.compile(r"#?\s+(?:size\s+count|bytes\s+N)\s+type\b")
 _VERSION = re.compile(r"NCCL version (\S+)")
 _BOUNDS = re.compile(r"#?\s*Out of bounds values : ([0-9]{1,18}) (?:OK|FAILED)\s*")
 _AVERAGE = re.compile(rf"#?\s*Avg bus bandwidth\s+: ({_NUMBER})\s*")
@@ -46,7 +47,7 @@ def read_nccl_tests(text: str) -> Saved:
     reading = Reading()
     lines = [_MARK.sub("", line) for line in finished_lines(text)]
     rows = [row for row in map(_row, lines) if row]
-    body = "\n".join(lines)
+    body = "\n".join([*lines, ""])
     gpus = _head(reading, lines, body)
     average = _only(_AVERAGE, lines)
     if rows:
@@ -73,9 +74,10 @@ def _row(line: str) -> Optional[Row]:
 def _head(reading: Reading, lines: List[str], body: str) -> Optional[int]:
     """Facts about the run as a whole; the number of ranks, where it is told."""
     devices = [found[1].strip() for found in map(_RANK.fullmatch, lines) if found]
-    gpus = len(devices) or whole(_first(_NRANKS, body))
+    all_ranks_told = any(_COLUMNS.match(line) or _row(line) for line in lines)
+    gpus = (len(devices) if all_ranks_told else 0) or whole(_first(_NRANKS, body))
     reading.fact("gpus", gpus, "count")
-    if len(set(devices)) == 1:
+    if all_ranks_told and len(set(devices)) == 1:
         reading.fact("device", devices[0], "text")
     reading.fact("nccl_version", _first(_VERSION, body), "text")
     reading.fact("validation", _validation(body), "bool")

@@ -94,7 +94,7 @@ def read_mlnx_qos(text: str) -> Saved:
     """Trust, DSCP map and priority flow control of ``mlnx_qos -i``; indentation may be lost. Never raises."""
     reading = Reading()
     lines = finished_lines(text)
-    trust = _TRUST.search(text)
+    trust = _TRUST.search("\n".join(lines))
     enabled = next((found[1].split() for found in map(_ENABLED.fullmatch, lines) if found), None)
     mapped = [found for found in map(_MAPPED.fullmatch, lines) if found]
     if trust is None and enabled is None and not mapped:
