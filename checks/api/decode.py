@@ -3,9 +3,11 @@
 import math
 import re
 import zlib
+from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 import msgspec
+from django.http import HttpRequest
 from rest_framework.request import Request
 
 from checks.domain.errors import CountersignError
@@ -13,6 +15,10 @@ from checks.services.report_v1 import ReportV1
 
 MOST_COMPRESSED: Final = 1024 * 1024
 MOST_PLAIN: Final = 8 * 1024 * 1024
+
+# A database keeps years before 1 and after 9999, which Python cannot read back.
+_EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)
+_LATEST: Final = datetime(2999, 12, 31, tzinfo=UTC)
 
 T = TypeVar("T")
 
@@ -36,7 +42,7 @@ class TooLarge(CountersignError):
     status = 413
 
     def __init__(self) -> None:
-        super().__init__("The report is over 1 MiB compressed or 8 MiB plain; send fewer facts at a time.")
+        super().__init__("The body is over 1 MiB compressed or 8 MiB plain; send less at a time.")
 
 
 class NotValid(CountersignError):
@@ -46,22 +52,29 @@ class NotValid(CountersignError):
     status = 422
 
 
-def encoding_of(request: Request) -> str:
+def encoding_of(request: HttpRequest | Request) -> str:
     """The request's Content-Encoding in small letters; empty without one."""
     return str(request.META.get("HTTP_CONTENT_ENCODING", "")).strip().lower()
 
 
-def read_body(request: Request) -> bytes:
+def read_body(request: HttpRequest | Request) -> bytes:
     """The body's bytes, refused by its stated length before any of it is read.
 
     Raises:
+        BadBody: sent in pieces without a length, of which the server would show us none.
         TooLarge: over 8 MiB, or over 1 MiB and compressed.
     """
+    if "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower():
+        raise BadBody(
+            "The body came in pieces of unknown length; send it whole, with a Content-Length.",
+            code="length_required",
+            status=411,
+        )
     stated = request.META.get("CONTENT_LENGTH") or "0"
     most = MOST_COMPRESSED if encoding_of(request) == "gzip" else MOST_PLAIN
     if stated.isdigit() and int(stated) > most:
         raise TooLarge
-    return request.body
+    return bytes(request.body)
 
 
 def decode_report(body: bytes, *, encoding: str) -> ReportV1:
@@ -72,10 +85,10 @@ def decode_report(body: bytes, *, encoding: str) -> ReportV1:
         TooLarge: over 1 MiB compressed or 8 MiB plain.
         NotValid: an unknown or missing field, a wrong type, another schema; the message names the path.
     """
-    plain = _plain(body, encoding)
-    if b"\\u0000" in plain:
-        plain = _NUL.sub(rb"\1\\ufffd", plain)
-    return _decoded(plain, _DECODER)
+    report = _decoded(_plain(body, encoding), _DECODER)
+    if report.captured_at is not None and not _EARLIEST <= report.captured_at <= _LATEST:
+        raise NotValid("The body is not valid: captured_at lies outside of the years 2000 to 2999.")
+    return report
 
 
 def decode_json(body: bytes, kind: type[T]) -> T:
@@ -89,6 +102,8 @@ def decode_json(body: bytes, kind: type[T]) -> T:
 
 
 def _decoded(plain: bytes, decoder: msgspec.json.Decoder[T]) -> T:
+    if b"\\u0000" in plain:
+        plain = _NUL.sub(rb"\1\\ufffd", plain)
     try:
         return decoder.decode(plain)
     except msgspec.ValidationError as error:

@@ -12,7 +12,7 @@ from rest_framework.status import HTTP_201_CREATED
 from rest_framework.views import APIView
 
 from checks.api.authentication import UncheckedBearer, client_address
-from checks.api.decode import decode_json
+from checks.api.decode import decode_json, read_body
 from checks.api.openapi import ENROLLED, ENROLMENT, PROBLEMS
 from checks.api.permissions import PresentsToken
 from checks.api.throttles import EnrolmentThrottle
@@ -23,7 +23,7 @@ from checks.services.report_v1 import Name
 class EnrolmentV1(Struct, forbid_unknown_fields=True, frozen=True):
     """What an agent sends to become a node's agent."""
 
-    hostname: Annotated[str, Meta(max_length=253, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")]
+    hostname: Annotated[str, Meta(max_length=253, pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\Z")]
     serials: Annotated[dict[Name, Annotated[str, Meta(max_length=128)]], Meta(max_length=256)]
     boot_id: Name
     agent_version: Annotated[str, Meta(min_length=1, max_length=32)]
@@ -45,7 +45,7 @@ class EnrollView(APIView):
     )
     def post(self, request: Request) -> HttpResponse:
         """Enrol the machine and answer with its token, which is shown this once."""
-        sent = decode_json(request.body, EnrolmentV1)
+        sent = decode_json(read_body(request), EnrolmentV1)
         enrolled = enrol_node(
             bearer=str(request.auth),
             enrolment=Enrolment(**msgspec.structs.asdict(sent)),

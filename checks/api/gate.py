@@ -3,7 +3,7 @@
 Plain Django views: the API framework would cost as much as the whole answer.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
@@ -11,12 +11,11 @@ import structlog
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
-from rest_framework.exceptions import MethodNotAllowed
 
 from checks.api.gate_access import open_gate
 from checks.api.gate_http import json_response
-from checks.api.gate_question import read_question
-from checks.api.problems import CONTENT_TYPE, problem, problem_handler
+from checks.api.gate_question import read_node_question, read_question
+from checks.api.problems import CONTENT_TYPE, WrongMethod, problem, problem_handler
 from checks.selectors.nodesets import fold_node_set
 from checks.selectors.readiness import answer_in, answer_of_node
 
@@ -51,10 +50,8 @@ def answers_json(view: View) -> View:
             status = body["status"]
             unknown = {"decision": "unknown", "ready": False} if status >= 500 else {}
             response = JsonResponse(body | unknown, status=status, content_type=CONTENT_TYPE)
-            for name in headers.keys() & {"Retry-After", "WWW-Authenticate"}:
-                response[name] = headers[name]
             response["Cache-Control"] = "no-store"
-            return response
+            return with_headers(response, headers)
 
     return guarded
 
@@ -76,7 +73,7 @@ def node_readiness(request: HttpRequest, cluster: str, node: str) -> HttpRespons
     require_method(request, "GET", "HEAD")
     now = timezone.now()
     context = open_gate(request, cluster=cluster, node=node, now=now)
-    asked = read_question(request)
+    asked = read_node_question(request, node)
     found = answer_of_node(context, node=node, purpose=asked.purpose, run=asked.run, now=now)
     return json_response(request, found.answer.as_json(fold_node_set) | {"drain_allowed": found.drain_allowed})
 
@@ -88,6 +85,13 @@ def no_such_address(request: HttpRequest, **_: str) -> HttpResponse:
 
 
 def require_method(request: HttpRequest, *allowed: str) -> None:
-    """Raise ``MethodNotAllowed`` unless the request came with one of the *allowed* methods."""
+    """Raise ``WrongMethod`` unless the request came with one of the *allowed* methods."""
     if request.method not in allowed:
-        raise MethodNotAllowed(request.method or "")
+        raise WrongMethod(request.method or "", allowed)
+
+
+def with_headers(response: HttpResponse, headers: Mapping[str, str]) -> HttpResponse:
+    """*response* with what a refusal tells programs besides its body."""
+    for name in headers.keys() & {"Allow", "Retry-After", "WWW-Authenticate"}:
+        response[name] = headers[name]
+    return response

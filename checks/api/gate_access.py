@@ -45,5 +45,5 @@ def open_gate(request: HttpRequest | Request, *, cluster: str, node: str = "", n
 def _require_right(asker: Asker, *, node: str) -> None:
     if SCOPE in asker.token.scopes:
         return
-    if asker.token.kind != TokenKind.AGENT or node != asker.hostname:
+    if asker.token.kind != TokenKind.AGENT or not node or node.lower() != asker.hostname:
         raise MissingScope(f"This token lacks the scope {SCOPE}; an agent's token may ask about its own node only.")

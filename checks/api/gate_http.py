@@ -20,7 +20,8 @@ def json_response(request: HttpRequest | Request, answer: Mapping[str, Any]) -> 
     The answer was computed for this request, so a 304 is never given for what held a moment ago.
     """
     tag = f'"{etag(answer)}"'
-    if tag in parse_etags(request.META.get("HTTP_IF_NONE_MATCH", "")):
+    # A proxy that compresses answers marks their tags as weak (W/); what they stand for is the same.
+    if tag in (held.removeprefix("W/") for held in parse_etags(request.META.get("HTTP_IF_NONE_MATCH", ""))):
         response: HttpResponse = HttpResponseNotModified()
     else:
         response = HttpResponse(_dump(answer), content_type="application/json")
@@ -42,21 +43,25 @@ def text_refusal(*, status: int, code: str, detail: str) -> HttpResponse:
 
 
 def text_lines(answer: Mapping[str, Any]) -> Iterator[str]:
-    """The answer for a person at a shell, below one line for a program."""
+    """The answer for a person at a shell, below one line for a program; nobody's words begin a line of their own."""
+    return map(_printable, _lines(answer))
+
+
+def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     nodes = answer["nodes"]
     yield answer["decision"]
     yield f"{answer['purpose']}: {nodes['ready']} of {nodes['asked']} nodes ready, for {answer['ttl_s']} s"
     if nodes["not_ready_nodes"]:
         yield f"not ready: {nodes['not_ready_nodes']}"
     if nodes["unknown_nodes"]:
-        yield f"not enrolled: {_printable(nodes['unknown_nodes'])}"
+        yield f"not enrolled: {nodes['unknown_nodes']}"
     for reason in answer["reasons"]:
         yield _reason_line(reason)
     left_out = answer["reasons_total"] - len(answer["reasons"])
     if left_out:
         yield f"… and {left_out} more reasons"
     if answer["next_action"]:
-        yield f"next: {_printable(answer['next_action'])}"
+        yield f"next: {answer['next_action']}"
 
 
 def _reason_line(reason: Mapping[str, Any]) -> str:
@@ -69,7 +74,7 @@ def _reason_line(reason: Mapping[str, Any]) -> str:
         line += f", threshold {reason['threshold']}"
     if reason["remedy"]:
         line += f"; {reason['remedy']}"
-    return _printable(f"{line} [{reason['owner']}]")
+    return f"{line} [{reason['owner']}]"
 
 
 def _with_lifetime(response: HttpResponse, answer: Mapping[str, Any]) -> HttpResponse:

@@ -1,16 +1,18 @@
 """What is asked of the gate: the same three fields in a query string and in a JSON body."""
 
-import json
+import re
 from typing import Any
 
 import msgspec
 from django.http import HttpRequest
 
+from checks.api.decode import read_body
 from checks.domain.errors import CountersignError
 from checks.domain.verdicts import Purpose
 from checks.selectors.nodesets import parse_node_set
 
 FIELDS = ("nodes", "purpose", "run")
+_HOSTNAME = re.compile(r"[A-Za-z0-9._-]{1,253}")
 
 
 class BadQuestion(CountersignError):
@@ -38,11 +40,25 @@ def read_question(request: HttpRequest) -> GateQuestion:
     Raises:
         BadQuestion: a field is unknown, repeated, or of the wrong kind.
     """
-    fields = _from_body(request.body) if request.method == "POST" else query_fields(request)
+    fields = _from_body(read_body(request)) if request.method == "POST" else query_fields(request)
     try:
         return msgspec.convert(fields, GateQuestion)
     except msgspec.ValidationError as error:
         raise BadQuestion(f"{error}; the gate knows the fields {', '.join(FIELDS)}.") from error
+
+
+def read_node_question(request: HttpRequest, node: str) -> GateQuestion:
+    """The question about *node*, which stands in the address.
+
+    Raises:
+        BadQuestion: as ``read_question``; or *node* is no host name, or other nodes are named besides.
+    """
+    if not _HOSTNAME.fullmatch(node):
+        raise BadQuestion(f"{node[:80]!r} is no host name; ask about one such as gpu001.")
+    asked = read_question(request)
+    if asked.nodes is not None:
+        raise BadQuestion("The address names a node already; leave out nodes.")
+    return asked
 
 
 def query_fields(request: HttpRequest) -> dict[str, str]:
@@ -59,6 +75,6 @@ def query_fields(request: HttpRequest) -> dict[str, str]:
 
 def _from_body(body: bytes) -> Any:
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError) as error:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadQuestion('The body is no JSON object; send for example {"nodes": "gpu[001-064]"}.') from error

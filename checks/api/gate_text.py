@@ -4,11 +4,12 @@ from functools import wraps
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
 
-from checks.api.gate import View, refusal_of, require_method
+from checks.api.gate import View, refusal_of, require_method, with_headers
 from checks.api.gate_access import open_gate
 from checks.api.gate_http import text_refusal, text_response
-from checks.api.gate_question import BadQuestion, read_question
+from checks.api.gate_question import read_node_question, read_question
 from checks.selectors.nodesets import fold_node_set
 from checks.selectors.readiness import answer_in, answer_of_node
 
@@ -16,6 +17,7 @@ from checks.selectors.readiness import answer_in, answer_of_node
 def answers_text(view: View) -> View:
     """Let *view* raise: what it raises becomes plain text that begins with ``unknown``."""
 
+    @csrf_exempt  # the check would answer a POST with a page
     @wraps(view)
     def guarded(request: HttpRequest, **kwargs: str) -> HttpResponse:
         try:
@@ -23,9 +25,7 @@ def answers_text(view: View) -> View:
         except Exception as error:  # the gate fails closed, whatever it was
             body, headers = refusal_of(error)
             response = text_refusal(status=body["status"], code=body["code"], detail=body["detail"])
-            if "WWW-Authenticate" in headers:
-                response["WWW-Authenticate"] = headers["WWW-Authenticate"]
-            return response
+            return with_headers(response, headers)
 
     return guarded
 
@@ -47,9 +47,7 @@ def node_text(request: HttpRequest, cluster: str, node: str) -> HttpResponse:
     require_method(request, "GET", "HEAD")
     now = timezone.now()
     context = open_gate(request, cluster=cluster, node=node, now=now)
-    asked = read_question(request)
-    if asked.nodes is not None:
-        raise BadQuestion("The address names a node already; leave out nodes.")
+    asked = read_node_question(request, node)
     found = answer_of_node(context, node=node, purpose=asked.purpose, run=asked.run, now=now)
     return text_response(found.answer.as_json(fold_node_set))
 

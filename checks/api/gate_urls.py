@@ -22,5 +22,5 @@ urlpatterns = [
     path("agent/readiness-agent.pyz", agent_files.archive, name="agent-archive"),
     path("agent/readiness-agent.pyz.sha256", agent_files.checksum, name="agent-checksum"),
     path("agent/install.sh", agent_files.installer, name="agent-installer"),
-    path("api/<path:rest>", gate.no_such_address),
+    re_path(r"^api(?:/.*)?$", gate.no_such_address),
 ]

@@ -1,8 +1,9 @@
 """Errors as RFC 9457 problem details: a stable ``code`` for programs, one sentence for people."""
 
+from collections.abc import Iterable
 from typing import Any
 
-from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, JsonResponse
 from rest_framework import exceptions
@@ -15,10 +16,18 @@ DATABASE_RETRY_S = 5
 
 _TITLES = {
     400: "Bad request", 401: "Not authenticated", 403: "Not allowed", 404: "Not found", 405: "Method not allowed",
-    406: "Not acceptable", 409: "Conflict", 413: "Too large", 415: "Unsupported media type", 422: "Not valid",
-    429: "Too many requests", 500: "Internal error", 503: "Not available",
+    406: "Not acceptable", 409: "Conflict", 411: "Length required", 413: "Too large", 415: "Unsupported media type",
+    422: "Not valid", 429: "Too many requests", 500: "Internal error", 503: "Not available",
 }  # fmt: skip
 _DATABASE_AWAY = "The database does not answer; try again in a few seconds."
+
+
+class WrongMethod(exceptions.MethodNotAllowed):
+    """The address is right, the method is not; *allowed* are those that are."""
+
+    def __init__(self, method: str, allowed: Iterable[str]) -> None:
+        super().__init__(method)
+        self.allowed = ", ".join(allowed)
 
 
 def problem(*, status: int, code: str, detail: str, **more: Any) -> dict[str, Any]:
@@ -51,6 +60,8 @@ def _describe(error: Exception) -> tuple[int, str, str, dict[str, str]] | None:
         return 503, "database_unavailable", _DATABASE_AWAY, {"Retry-After": str(DATABASE_RETRY_S)}
     if isinstance(error, RequestDataTooBig):
         return 413, "too_large", "The body is larger than this portal accepts; send less at a time.", {}
+    if isinstance(error, SuspiciousOperation):
+        return 400, "bad_request", "The request has too many fields, or damaged ones; ask for less at a time.", {}
     if isinstance(error, Http404):
         return 404, "not_found", "There is nothing here under that name.", {}
     if isinstance(error, PermissionDenied):
@@ -71,6 +82,8 @@ def _describe_framework_error(error: exceptions.APIException) -> tuple[int, str,
             "No token was sent; add the header Authorization: Bearer, followed by the token.",
             _challenge(401),
         )
+    if isinstance(error, WrongMethod):
+        return 405, str(error.default_code), str(error.detail), {"Allow": error.allowed}
     status = 422 if isinstance(error, exceptions.ValidationError) else error.status_code
     code = str(error.default_code)
     return status, "invalid" if status == 422 else code, _sentence(error.detail), _challenge(status)

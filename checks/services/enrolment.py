@@ -17,6 +17,8 @@ from checks.services.rejudge import rejudge_node
 from checks.services.tokens import BadToken, is_live, issue_token, parse_bearer, token_is_valid
 
 REENROLMENT_WINDOW = timedelta(minutes=15)
+_OWN_NODE_ONLY = "A node's own token enrols that node only; use an enrolment token."
+_LONGEST_NAME = 150  # of a token; it only tells tokens apart, the node itself is a column of its own
 
 
 class AlreadyEnrolled(CountersignError):
@@ -105,7 +107,7 @@ def _enrol(bearer: str, enrolment: Enrolment, *, address: str | None, now: datet
     token = _valid_token(bearer, address=address, now=now)
     if node is None:
         if token.kind == TokenKind.AGENT:
-            raise EnrolmentRefused("A node's own token enrols that node only; use an enrolment token.")
+            raise EnrolmentRefused(_OWN_NODE_ONLY)
         node = _new_node(cluster, enrolment, now=now)
     else:
         _require_leave(node, token, now=now)
@@ -132,8 +134,12 @@ def _cluster_of(token: Token, enrolment: Enrolment) -> Cluster:
 
 
 def _require_leave(node: Node, token: Token, *, now: datetime) -> None:
-    """Only the node's own live token, a person's leave, or the absence of any live token opens a taken hostname."""
-    if token.kind == TokenKind.AGENT and token.node_id == node.pk:
+    """A taken hostname opens for the node's own live token; for an enrolment token, only by a person's leave or where
+    no live token is left. Another node's own token opens nothing.
+    """
+    if token.kind == TokenKind.AGENT:
+        if token.node_id != node.pk:
+            raise EnrolmentRefused(_OWN_NODE_ONLY)
         return
     if node.reenrol_until is not None and now < node.reenrol_until:
         return
@@ -175,7 +181,12 @@ def _new_token(node: Node, used: Token, *, now: datetime) -> str:
     if used.uses_left is not None:
         Token.objects.filter(pk=used.pk).update(uses_left=F("uses_left") - 1, last_used_at=now)
     _, text = issue_token(
-        kind=TokenKind.AGENT, node=node, cluster=node.cluster, name=node.hostname, created_by=None, now=now
+        kind=TokenKind.AGENT,
+        node=node,
+        cluster=node.cluster,
+        name=node.hostname[:_LONGEST_NAME],
+        created_by=None,
+        now=now,
     )
     return text
 

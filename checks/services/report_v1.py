@@ -10,6 +10,8 @@ Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64)]
 Subject: TypeAlias = Annotated[str, Meta(max_length=64)]
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=2**53)]
 BootSeconds: TypeAlias = Annotated[float, Meta(ge=0)]
+# With a time zone: without one, a time says something else on every machine.
+Moment: TypeAlias = Annotated[datetime, Meta(tz=True)]
 ReportCadence: TypeAlias = Literal["tick", "daily", "offline", "run", "start", "check"]
 
 
@@ -56,7 +58,7 @@ class EvidenceV1(Struct, forbid_unknown_fields=True, frozen=True):
     probe: Name
     text: Annotated[str, Meta(max_length=4096)]
     truncated: bool
-    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
     items: Annotated[list[Name], Meta(max_length=512)]
 
 
@@ -74,8 +76,8 @@ class ReportV1(Struct, forbid_unknown_fields=True, frozen=True):
     report_id: UUID
     agent_version: Annotated[str, Meta(min_length=1, max_length=32)]
     node: NodeV1
-    started_at: datetime
-    finished_at: datetime
+    started_at: Moment
+    finished_at: Moment
     clock: ClockV1
     cadence: ReportCadence
     origin: Literal["live", "replay"]
@@ -85,4 +87,4 @@ class ReportV1(Struct, forbid_unknown_fields=True, frozen=True):
     evidence: Annotated[list[EvidenceV1], Meta(max_length=512)]
     lost: LostV1
     plan_etag: Annotated[str, Meta(max_length=128)] | None = None
-    captured_at: datetime | None = None
+    captured_at: Moment | None = None

@@ -42,6 +42,7 @@ from checks.services.summary import ALL_LAYERS, summarise
 from checks.services.tokens import USE_NOTED_EVERY, BadToken, comes_from, is_live, parse_bearer, secret_matches
 
 _WATCH_BREAKERS: Final = "checks.watch_breakers"
+_MOST_LOST: Final = 2**53  # an agent may say anything, and the column must hold what it says
 
 
 class ReportRefused(CountersignError):
@@ -231,7 +232,7 @@ def _readiness(
         else:
             summary.daily_at, summary.daily_until = at, until
     summary.last_report_at = now
-    summary.lost_reports += report.lost.spool + report.lost.bad
+    summary.lost_reports = min(summary.lost_reports + report.lost.spool + report.lost.bad, _MOST_LOST)
     if summary.last_observed_at is None or clock.written_at > summary.last_observed_at:
         summary.last_observed_at, summary.last_boottime = clock.written_at, clock.boottime
         summary.origin, summary.captured_at = report.origin, report.captured_at

@@ -129,3 +129,22 @@ def test_an_enrolment_token_gets_no_plan() -> None:
     response = plan(enrolment_token(make_cluster()))
 
     assert (response.status_code, response.json()["code"]) == (403, "missing_scope")
+
+
+@pytest.mark.parametrize("field", ["boot_id", "agent_version", "serials"])
+def test_a_nul_in_what_a_machine_says_of_itself_is_no_fault_of_the_portal(field: str) -> None:
+    said = {"\x00slot": "S\x00"} if field == "serials" else "a\x00b"
+
+    assert enroll(enrolment_token(make_cluster()), **{field: said}).status_code == 201
+    assert "\x00" not in str(getattr(Node.objects.get(), field))
+
+
+@pytest.mark.parametrize("hostname", ["gpu001\n", "gpu001.", "gp\u00fc001", "gpu\u0661"])
+def test_a_name_that_would_pass_for_another_is_refused(hostname: str) -> None:
+    assert enroll(enrolment_token(make_cluster()), hostname=hostname).status_code == 422
+
+
+def test_the_longest_host_name_enrols() -> None:
+    hostname = ".".join(["x" * 63] * 3 + ["x" * 61])
+
+    assert enroll(enrolment_token(make_cluster()), hostname=hostname).json()["hostname"] == hostname

@@ -203,3 +203,50 @@ def test_a_web_process_never_talks_to_the_broker(
             frozen.accept()
     assert answered.json()["decision"] == "ready"
     assert Outbox.objects.get().sent_at is None
+
+
+def test_an_agent_asks_about_its_own_node_in_capitals_too(client: Client, cluster: Cluster) -> None:
+    node = healthy_node(cluster, "gpu002")
+
+    assert client.get("/gate/lab/GPU002", headers=bearer(TokenKind.AGENT, node=node)).status_code == 200
+
+
+def test_a_wrong_method_is_told_the_right_ones(client: Client, cluster: Cluster) -> None:
+    response = client.delete(LAB, headers=bearer(TokenKind.GATE, cluster))
+
+    assert refused(response) == (405, "method_not_allowed")
+    assert response["Allow"] == "GET, HEAD, POST"
+
+
+@pytest.mark.parametrize("node", ["%00", "gpu001%0A", "gpu[001-002]"])
+def test_what_is_no_host_name_is_a_wrong_question(client: Client, cluster: Cluster, node: str) -> None:
+    response = client.get(f"/api/v1/clusters/lab/nodes/{node}/readiness", headers=bearer(TokenKind.GATE, cluster))
+
+    assert refused(response) == (422, "bad_question")
+
+
+def test_a_node_in_the_address_and_others_in_the_question_contradict_each_other(
+    client: Client, cluster: Cluster
+) -> None:
+    response = client.get(f"{LAB_NODE}?nodes=gpu002", headers=bearer(TokenKind.GATE, cluster))
+
+    assert refused(response) == (422, "bad_question")
+
+
+def test_a_question_of_a_thousand_fields_is_the_askers_fault(client: Client, cluster: Cluster) -> None:
+    fields = "&".join(f"a{number}=1" for number in range(1001))
+
+    assert refused(client.get(f"{LAB}?{fields}", headers=bearer(TokenKind.GATE, cluster))) == (400, "bad_request")
+
+
+@pytest.mark.parametrize("body", [r'{"\ud800": 1}', r'{"nodes": "\ud800"}', "[" * 100_000, "\xff", "NaN", ""])
+def test_damaged_json_is_the_askers_fault(client: Client, cluster: Cluster, body: str) -> None:
+    sent = body.encode("latin-1")
+    response = client.post(LAB, sent, "application/json", headers=bearer(TokenKind.GATE, cluster))
+
+    assert refused(response) == (422, "bad_question")
+
+
+@pytest.mark.parametrize("address", ["/api", "/api/", "/api/v1", "/api/v1/nowhere"])
+def test_no_address_below_api_brings_a_page(client: Client, address: str) -> None:
+    assert refused(client.get(address)) == (404, "not_found")

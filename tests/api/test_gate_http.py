@@ -86,6 +86,16 @@ def test_a_copy_that_still_says_the_same_gets_304_with_its_lifetime() -> None:
     assert (response["Gate-TTL"], response["Cache-Control"]) == ("240", "private, no-cache")
 
 
+def test_a_tag_that_a_proxy_weakened_is_the_same_tag() -> None:
+    response = json_response(conditional(f'"other", W/{tag_of(answer())}'), answer())
+
+    assert response.status_code == 304
+
+
+def test_a_star_is_no_copy() -> None:
+    assert json_response(conditional("*"), answer()).status_code == 200
+
+
 def test_a_copy_of_another_decision_gets_the_whole_answer() -> None:
     response = json_response(conditional(tag_of(answer(decision="ready"))), answer())
 

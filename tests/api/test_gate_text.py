@@ -119,3 +119,33 @@ def test_an_error_that_nobody_foresaw_is_503_and_unknown(
     status, lines = ask(client, cluster, "/gate/lab")
 
     assert (status, lines[0]) == (503, "unknown")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"])
+@pytest.mark.parametrize("address", ["/gate/lab", "/gate/lab/gpu001", "/gate/nowhere/at/all"])
+def test_no_method_brings_a_page(cluster: Cluster, method: str, address: str) -> None:
+    """The line that this holds is ``csrf_exempt`` in ``answers_text``: without it a POST gets a page of 403."""
+    response = Client(enforce_csrf_checks=True).generic(method, address, headers=bearer(TokenKind.GATE, cluster))
+
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    assert response.content.startswith(b"unknown\n")
+
+
+def test_a_wrong_method_is_told_the_right_ones(client: Client, cluster: Cluster) -> None:
+    response = client.post("/gate/lab", headers=bearer(TokenKind.GATE, cluster))
+
+    assert (response.status_code, response["Allow"]) == (405, "GET, HEAD")
+
+
+@pytest.mark.parametrize("node", ["%00", "gpu001%0Aready", "%1B%5B2J", "gpu 001", "gpu[001-002]", "x" * 254])
+def test_what_is_no_host_name_is_a_wrong_question(client: Client, cluster: Cluster, node: str) -> None:
+    status, lines = ask(client, cluster, f"/gate/lab/{node}")
+
+    assert (status, lines[0], lines[1].split(":")[0]) == (422, "unknown", "bad_question")
+
+
+def test_a_name_with_a_line_break_stays_on_its_line(client: Client, cluster: Cluster) -> None:
+    healthy_node(cluster, "gpu004\nready", tick_until=NOON - SECOND)
+    _, lines = ask(client, cluster, "/gate/lab")
+
+    assert "ready" not in lines[1:]

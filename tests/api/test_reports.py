@@ -11,7 +11,7 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 
-from checks.models import Report
+from checks.models import NodeReadiness, Report
 from tests.factories import Machine, enrolled_machine, make_cluster
 
 pytestmark = pytest.mark.django_db
@@ -222,3 +222,32 @@ def test_the_openapi_document_says_how_a_report_is_sent_and_refused() -> None:
     sent = report["requestBody"]["content"]["application/json"]["schema"]
     assert sent["required"] == SCHEMA["required"]
     assert {"202", "400", "401", "403", "413", "422"} <= set(report["responses"])
+
+
+@pytest.mark.parametrize(
+    "captured_at",
+    ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "1999-12-31T23:59:59Z", "2026-11-30T12:00:00"],
+    ids=["before year 1", "after year 9999", "before any agent", "without a time zone"],
+)
+def test_a_time_that_no_capture_can_have_is_refused(machine: Machine, captured_at: str) -> None:
+    """A year 0 in the node's summary would make each later report of the node, and each re-judging, fail."""
+    response = post(machine, machine.report() | {"captured_at": captured_at})
+
+    assert refusal(response) == (422, "invalid_body")
+    assert "captured_at" in response.json()["detail"]
+
+
+def test_losses_beyond_belief_do_not_keep_later_reports_out(machine: Machine) -> None:
+    """A sum that the column cannot hold would have every later report refused with a 503."""
+    beyond = {"spool": 2**53, "bad": 2**53}
+    NodeReadiness.objects.update(lost_reports=2**63 - 1)
+
+    assert post(machine, machine.report() | {"lost": beyond}).status_code == 202
+    assert post(machine, machine.report()).status_code == 202
+
+
+def test_a_body_of_unknown_length_is_told_to_come_whole(machine: Machine) -> None:
+    headers = {"Authorization": f"Bearer {machine.token}", "Transfer-Encoding": "chunked"}
+    response = Client().post("/api/v1/reports", data=b"", content_type="application/json", headers=headers)
+
+    assert refusal(response) == (411, "length_required")

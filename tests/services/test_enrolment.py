@@ -127,3 +127,19 @@ def test_a_live_node_stays_one() -> None:
     first = enrol(enrolment_token(make_cluster(accept_replay=True)))
 
     assert refusal(first.token, origin="replay") == (403, "enrolment_refused")
+
+
+def test_another_nodes_token_opens_no_hostname_that_a_person_opened() -> None:
+    token = enrolment_token(make_cluster())
+    node, stranger = enrol(token).node, enrol(token, "gpu002")
+    allow_reenrolment(node=node, by=person("ada"), reason="disk replaced", now=NOON)
+
+    assert refusal(stranger.token, "gpu001") == (403, "enrolment_refused")
+
+
+def test_another_nodes_token_takes_no_hostname_whose_token_was_revoked() -> None:
+    token = enrolment_token(make_cluster())
+    node, stranger = enrol(token).node, enrol(token, "gpu002")
+    revoke_token(token=Token.objects.get(node=node), by=None, reason="rotated", now=NOON)
+
+    assert refusal(stranger.token, "gpu001") == (403, "enrolment_refused")
