@@ -226,6 +226,9 @@ class LiveSource:
             return function()
         except OSError as error:
             raise from_os_error(error, name) from error
+        except CouldNotMeasure as error:
+            self.stuck += getattr(error, "stuck", ())  # of a command that the call ran
+            raise
 
     def _require_searchable(self, pattern: str) -> None:
         """Nothing found counts as nothing there only when the directory could be searched."""

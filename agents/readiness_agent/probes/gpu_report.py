@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from typing import NamedTuple, Optional, Tuple
 
-from readiness_agent.facts import NOT_CAPTURED, CouldNotMeasure
+import readiness_agent
+from readiness_agent.command import run_command
+from readiness_agent.facts import ERROR, HUNG, NOT_CAPTURED, CouldNotMeasure
 from readiness_agent.parsers.nvidia_smi_xml import SmiLog, parse_smi_xml
 from readiness_agent.parsers.nvlink import NvlinkErrors, NvlinkGpu, parse_nvlink_errors, parse_nvlink_status
 from readiness_agent.parsers.nvml import NvmlLog, parse_nvml
 from readiness_agent.probes.gpu_evidence import nvml_evidence, smi_evidence
-from readiness_agent.source import CommandResult, Json, Source
+from readiness_agent.source import COMMAND_DEADLINE, CommandResult, Json, Source
 
 NVML = "nvml"
 ARGV = ("nvidia-smi", "-q", "-x")
@@ -19,6 +24,12 @@ LINK_ERRORS_ARGV = ("nvidia-smi", "nvlink", "-e")
 
 LINKS_DEADLINE = 2.0
 """Seconds for each of the two short commands: with the report's own 8 they stay below the probe's deadline."""
+
+
+PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from readiness_agent.nvml.ask import main; main()"
+"""What the small interpreter runs; its one argument is where the agent lies."""
+AGENT = os.path.dirname(os.path.dirname(readiness_agent.__file__))
+"""Where the agent's own package lies: a directory, or the one file that it is packed into."""
 
 
 class GpuReport(NamedTuple):
@@ -45,23 +56,34 @@ class GpuReport(NamedTuple):
 
 
 def ask_for_report(source: Source) -> GpuReport:
-    """The report of NVML; of nvidia-smi where there is no NVML, or none that answers; in plain text where a capture
-    holds only that."""
+    """The report of NVML; of nvidia-smi where there is no NVML, since it says in words what is wrong with the driver;
+    in plain text where a capture holds only that."""
     try:
         raw = source.call(NVML, ask_nvml)
         log = parse_nvml(raw)
         return GpuReport(log.smi, nvml_evidence(raw), log, None)
-    except CouldNotMeasure:
-        pass  # nvidia-smi says in words what is wrong, if it is the driver
+    except CouldNotMeasure as error:
+        if error.kind == HUNG:  # nvidia-smi would hang in the same driver
+            raise
     result, smi = _of_tool(source)
     return GpuReport(smi, smi_evidence(result), None, result)
 
 
 def ask_nvml() -> Json:
-    """NVML's answers about this machine; for ``Source.call``."""
-    from readiness_agent.probes import nvml  # ctypes is loaded on live nodes only
+    """NVML's answers about this machine, for ``Source.call``.
 
-    return nvml.ask_nvml()
+    Raises:
+        CouldNotMeasure: there is no library or no driver; or, as *hung*, it does not answer.
+    """
+    result = run_command([sys.executable, "-I", "-S", "-c", PROGRAM, AGENT], COMMAND_DEADLINE)
+    try:
+        said = json.loads(result.stdout)
+    except ValueError:
+        raise CouldNotMeasure(ERROR, f"asking NVML ended with {result.exit_code}: {result.stderr[-200:]}") from None
+    if "problem" in said:
+        raise CouldNotMeasure(*said["problem"])
+    answers: Json = said["answers"]
+    return answers
 
 
 def _of_tool(source: Source) -> Tuple[CommandResult, SmiLog]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,12 @@ import pytest
 
 from readiness_agent.facts import ERROR, HUNG, MISSING, NOT_CAPTURED, UNREADABLE, CouldNotMeasure, ProbeResult
 from readiness_agent.probes.gpu import GPU
+from readiness_agent.probes.gpu_report import PROGRAM
 from readiness_agent.source import ProbeContext
 from tests.agents.parsers.inputs import shared
 from tests.agents.probes.fake_source import Answer, FakeSource, problems, values
 
+ROOT = Path(__file__).parents[3]
 NVML = json.loads((Path(__file__).parents[2] / "captures" / "nvml-2xh200-load.json").read_text())
 SMI, STATUS, ERRORS = "nvidia-smi -q -x", "nvidia-smi nvlink -s", "nvidia-smi nvlink -e"
 JOB = {"/proc/565/cgroup": "0::/system.slice/slurmstepd.scope/job_7/step_0/user/task_0\n"}
@@ -75,6 +79,25 @@ def test_without_nvml_the_tool_is_asked(kind: str) -> None:
     result = GPU.run(source, ProbeContext())
 
     assert values(result, "gpu-temperature", "gpu1")["temperature"] == 70
+
+
+def test_nvml_that_hangs_is_hung_and_the_tool_is_not_started_into_the_same_driver() -> None:
+    result, asked = by_nvml(CouldNotMeasure(HUNG, "no answer after 8 s"))
+
+    assert {one.kind for one in result.problems} == {HUNG}
+    assert asked == ["nvml"]
+
+
+def test_the_packed_agent_asks_nvml_in_an_interpreter_without_site_packages(tmp_path: Path) -> None:
+    packed = tmp_path / "readiness-agent.pyz"
+    build = [sys.executable, str(ROOT / "agents" / "build_pyz.py"), "-o", str(packed)]
+    subprocess.run(build, check=True, capture_output=True)
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", PROGRAM, str(packed)], check=True, capture_output=True, text=True
+    )
+
+    assert json.loads(done.stdout).keys() in ({"answers"}, {"problem"})
 
 
 def test_an_answer_of_nvml_that_is_none_lets_the_tool_be_asked() -> None:

@@ -1,16 +1,17 @@
 """NVIDIA's management library, asked through ctypes: raw answers and error codes, nothing interpreted.
 
-It runs inside the process of its probe, so that a driver that hangs hangs nothing else. What the answers mean is the
-business of :mod:`readiness_agent.parsers.nvml`.
+It runs as a program of its own (:func:`main`) and imports nothing of the agent but the tables beside it, so that it
+stays small; :mod:`readiness_agent.probes.gpu_report` starts it. What the answers mean is the business of
+:mod:`readiness_agent.parsers.nvml`.
 """
 
 from __future__ import annotations
 
+import json
 from ctypes import CDLL, Array, byref, c_int, c_ubyte, c_uint, c_void_p, create_string_buffer, sizeof
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from readiness_agent.facts import DENIED, ERROR, MISSING, CouldNotMeasure
-from readiness_agent.probes.nvml_tables import (
+from readiness_agent.nvml.tables import (
     EARLIER_NAMES,
     GPU_FIELDS,
     LINK_COUNT,
@@ -26,7 +27,9 @@ from readiness_agent.probes.nvml_tables import (
     Process,
     Query,
 )
-from readiness_agent.source import Json
+
+Json = Any
+"""What ``json`` can write."""
 
 LIBRARY = "libnvidia-ml.so.1"
 DIRECTORIES = (
@@ -64,16 +67,32 @@ class Answers:
         return {"values": self.values, "errors": self.errors}
 
 
+class NoSession(Exception):
+    """There is no such library, or it gets no session with a driver; *kind* is that of a problem."""
+
+    def __init__(self, kind: str, detail: str) -> None:
+        super().__init__(detail)
+        self.kind = kind
+
+
+def main() -> None:
+    """Print ``{"answers": …}`` or ``{"problem": [kind, detail]}``."""
+    try:
+        print(json.dumps({"answers": ask_nvml()}))
+    except NoSession as error:
+        print(json.dumps({"problem": [error.kind, str(error)]}))
+
+
 def ask_nvml() -> Json:
     """Everything of all GPUs, in one session with the driver.
 
     Raises:
-        CouldNotMeasure: there is no such library, or it has no session with a driver.
+        NoSession: there is no such library, or it has no session with a driver.
     """
     library = _load()
     code = _call(library, "nvmlInit_v2")
     if code != SUCCESS:
-        raise CouldNotMeasure(DENIED if code == NO_PERMISSION else ERROR, f"NVML does not start: error {code}")
+        raise NoSession("denied" if code == NO_PERMISSION else "error", f"NVML does not start: error {code}")
     try:
         return _everything(library)
     finally:
@@ -86,7 +105,7 @@ def _load() -> CDLL:
             return CDLL(directory + LIBRARY)
         except OSError:
             continue
-    raise CouldNotMeasure(MISSING, f"{LIBRARY}: not installed")
+    raise NoSession("missing", f"{LIBRARY}: not installed")
 
 
 def _call(library: CDLL, name: str, *arguments: Any) -> int:
