@@ -7,6 +7,7 @@ was not expected means that probe and catalogue disagree about what was measured
 from __future__ import annotations
 
 import math
+import sys
 from enum import Enum, StrEnum, auto
 
 from checks.domain.errors import UnitMismatch
@@ -60,6 +61,8 @@ class Unit(StrEnum):
         return _OTHER_KINDS.get(self, Kind.NUMBER)
 
 
+# JSON knows whole numbers of any length; one that no float holds can be neither compared nor drawn.
+_LARGEST = sys.float_info.max
 _OTHER_KINDS = {Unit.TEXT: Kind.TEXT, Unit.BOOL: Kind.BOOL}
 
 
@@ -67,13 +70,13 @@ def kind_of(value: object) -> Kind:
     """The kind of one scalar.
 
     Raises:
-        UnitMismatch: the value is no scalar, or a number that is not finite.
+        UnitMismatch: the value is no scalar, or a number that is not finite or beyond any measurement.
     """
     if isinstance(value, bool):
         return Kind.BOOL
     if isinstance(value, str):
         return Kind.TEXT
-    if isinstance(value, int | float) and math.isfinite(value):
+    if isinstance(value, int | float) and -_LARGEST <= value <= _LARGEST:
         return Kind.NUMBER
     raise UnitMismatch(f"{value!r} is neither a finite number nor a text nor a bool")
 
@@ -96,6 +99,6 @@ def as_number(value: object) -> float:
     """
     if value == UNLIMITED:
         return math.inf
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -math.inf <= value <= math.inf:
         raise UnitMismatch(f"{value!r} is not a number")
     return value

@@ -9,7 +9,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-_NUMBERED = re.compile(r"(gpu|nic)\d{1,4}")
+_NUMBERED = re.compile(r"(gpu|nic)[0-9]{1,4}")
+# A machine has tens; what lies beyond would only make a node's row grow with every report.
+_MOST_SLOTS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ def check_serials(known: Mapping[str, str], reported: Mapping[str, str]) -> Seri
                 subjects[slot] = home
         elif slot in known:
             changed[slot] = serial
-        else:
+        elif len(merged) < _MOST_SLOTS:
             merged[slot] = serial
     return SerialCheck(merged, changed, _without_collisions(subjects, reported, known))
 

@@ -14,7 +14,8 @@ from checks.models import Node
 
 _NODES: Final = 256
 
-# Every numeric fact of the reports of a span; texts, booleans and facts in an unexpected unit have no history.
+# Every numeric fact of the reports of a span; texts, booleans and facts in an unexpected unit have no history. One
+# number that no column holds (JSON knows them) must not stop the others.
 _HOURS = """
     INSERT INTO checks_valuerollup (node_id, item, subject, name, grain, at, least, greatest, last, samples)
     SELECT r.node_id, i.key, s.key, f.key, 'hour', date_trunc('hour', r.received_at, 'UTC'),
@@ -25,7 +26,7 @@ _HOURS = """
          jsonb_each(i.value) AS s(key, value),
          jsonb_each(s.value) AS f(key, value)
     WHERE r.node_id = ANY(%(nodes)s) AND r.received_at >= %(start)s AND r.received_at < %(end)s
-        AND jsonb_typeof(f.value) = 'number'
+        AND CASE WHEN jsonb_typeof(f.value) = 'number' THEN f.value::numeric END BETWEEN -1e308 AND 1e308
     GROUP BY 1, 2, 3, 4, 6
     ON CONFLICT (node_id, item, subject, name, grain, at) DO UPDATE SET
         least = EXCLUDED.least, greatest = EXCLUDED.greatest, last = EXCLUDED.last, samples = EXCLUDED.samples

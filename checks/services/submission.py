@@ -13,7 +13,7 @@ from checks.services.report_clock import ReportClock
 from checks.services.report_v1 import FactV1, ReportV1
 
 FULL_CADENCES: Final = frozenset({Cadence.TICK, Cadence.DAILY})
-_SUBJECTS: Final = {Scope.GPU: re.compile(r"gpu\d{1,2}"), Scope.NIC: re.compile(r"nic\d{1,2}")}
+_SUBJECTS: Final = {scope: re.compile(rf"{scope}(?:0|[1-9][0-9]?)") for scope in (Scope.GPU, Scope.NIC)}
 
 
 @dataclass(slots=True)

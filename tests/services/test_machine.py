@@ -26,6 +26,12 @@ def test_a_slot_seen_first_is_learned() -> None:
     assert check_serials({"gpu0": "A"}, {"gpu0": "A", "system": "S"}).known == {"gpu0": "A", "system": "S"}
 
 
+def test_ever_new_slots_do_not_make_a_node_grow_without_end() -> None:
+    known = {f"slot{number}": "S" for number in range(256)}
+
+    assert check_serials(known, {"one-more": "S"}).known == known
+
+
 def test_gpus_that_move_up_behind_a_lost_one_keep_their_subjects() -> None:
     check = check_serials({"gpu0": "A", "gpu1": "B", "gpu2": "C"}, {"gpu0": "A", "gpu1": "C"})
 

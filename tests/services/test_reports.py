@@ -216,13 +216,23 @@ def test_a_fact_of_an_unknown_item_is_kept_and_named(machine: Machine) -> None:
     assert Report.objects.get(node=machine.node).body["facts"]["gpu-moon-phase"] == {"": {"phase": [0.5, "ratio"]}}
 
 
-def test_a_subject_that_cannot_be_makes_no_row(machine: Machine) -> None:
+@pytest.mark.parametrize("subject", ["../../etc", "gpu100", "gpu00", "gpu\u0663", "GPU0", "gpu0\n", "*"])
+def test_a_subject_that_cannot_be_makes_no_row(machine: Machine, subject: str) -> None:
     facts = healthy_facts()
-    facts["gpu-ecc"]["../../etc"] = facts["gpu-ecc"]["gpu0"]
+    facts["gpu-ecc"][subject] = facts["gpu-ecc"]["gpu0"]
     receipt = machine.push(facts=facts)
 
-    assert receipt.observed == ["gpu-ecc:../../etc"]
-    assert not NodeItemState.objects.filter(node=machine.node, subject="../../etc").exists()
+    assert receipt.observed == [f"gpu-ecc:{subject}"]
+    assert not NodeItemState.objects.filter(node=machine.node, subject=subject).exists()
+
+
+@pytest.mark.parametrize("value", [10**309, -(10**4000), 1e308])
+def test_a_number_beyond_all_measure_is_stored_and_passes_nothing(machine: Machine, value: float) -> None:
+    facts = healthy_facts()
+    facts["gpu-temperature"]["gpu0"]["temperature"] = (value, "celsius")
+    machine.push(facts=facts)
+
+    assert machine.state("gpu-temperature", "gpu0").raw != "pass"
 
 
 def test_fewer_gpus_than_the_profile_has_are_missing_and_not_forgotten(machine: Machine) -> None:

@@ -57,6 +57,13 @@ def test_rolling_up_twice_changes_nothing(machine: Machine) -> None:
     assert kept("hour") + kept("day") == before
 
 
+def test_a_number_beyond_all_measure_has_no_roll_up_and_stops_no_other(machine: Machine) -> None:
+    push_temperatures(machine, 41, 10**400, 1e308 * 1.5, 65)
+    roll_up(now=machine.now)
+
+    assert kept("hour") == [(AT_NINE.replace(minute=0), 41, 65, 65, 2)]
+
+
 def test_texts_have_no_roll_up(machine: Machine) -> None:
     machine.push()
     roll_up(now=machine.now)
