@@ -84,10 +84,10 @@ class Portal:
         return self._exchange("POST", path, {"Content-Type": "application/json", **headers}, body, limits)
 
     def close(self) -> None:
-        """Drop the connection."""
-        if self._connection is not None:
+        """Drop the connection. One that a late thread still reads is left to it: closing would wait for that read."""
+        if self._connection is not None and not self._is_late:
             self._connection.close()
-            self._connection = None
+        self._connection = None
 
     def _exchange(
         self, method: str, path: str, headers: Mapping[str, str], body: Optional[bytes], limits: Limits
@@ -135,18 +135,24 @@ class Portal:
             except (OSError, HTTPException, ValueError) as error:
                 raise Unreachable(_explain(error, self._config)) from error
             self._connection = connection
+        elif self._connection.sock is not None:
+            self._connection.sock.settimeout(silence)  # a report may take longer than the plan before it
         return self._connection
 
     def _send(
         self, connection: HTTPConnection, method: str, path: str, headers: Mapping[str, str], body: Optional[bytes]
     ) -> Answer:
         base = "/" + self._config.portal.partition("://")[2].partition("/")[2]
-        connection.request(method, base.rstrip("/") + path, body=body, headers=dict(headers))
-        response = connection.getresponse()
-        answer = response.read(MAX_ANSWER_BYTES)
-        if response.read(1):
-            raise ValueError("the answer is longer than 4 MiB")
-        return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, answer)
+        try:
+            connection.request(method, base.rstrip("/") + path, body=body, headers=dict(headers))
+            response = connection.getresponse()
+            answer = response.read(MAX_ANSWER_BYTES)
+            if response.read(1):
+                raise ValueError("the answer is longer than 4 MiB")
+            return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, answer)
+        finally:
+            if self._is_late:  # nobody waits for this answer any more, nor closes what it came over
+                connection.close()
 
 
 def _connection(config: Config, silence: float, addresses: str) -> HTTPConnection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
+import json
 import socket
 import ssl
 import threading
@@ -18,9 +19,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from readiness_agent.config import Config
-from readiness_agent.transport import Portal, Unreachable
+from readiness_agent.dialling import AddressBook, connect_first, dial, resolve
+from readiness_agent.node import now
+from readiness_agent.transport import Limits, Portal, Unreachable
 from tests.agents.conftest import TOKEN
-from tests.agents.portals import LoopbackPortal
+from tests.agents.portals import Asked, LoopbackPortal, Reply
 
 DAY = datetime.timedelta(days=1)
 
@@ -142,3 +145,112 @@ def test_proxies_of_the_environment_are_ignored(portal: LoopbackPortal, monkeypa
 def test_a_name_that_cannot_be_resolved_is_said() -> None:
     with pytest.raises(Unreachable, match=r"portal\.invalid"):
         get(Config(portal="https://portal.invalid"))
+
+
+@pytest.fixture
+def dripping() -> Iterator[Callable[[bytes], tuple[str, threading.Event]]]:
+    """A portal that says the beginning of an answer and then nothing; the event tells it to hang up."""
+    listener, hang_up = socket.create_server(("127.0.0.1", 0)), threading.Event()
+
+    def start(beginning: bytes) -> tuple[str, threading.Event]:
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(beginning)
+                hang_up.wait(20)
+
+        threading.Thread(target=serve, daemon=True).start()
+        return f"http://127.0.0.1:{listener.getsockname()[1]}", hang_up
+
+    yield start
+    hang_up.set()
+    listener.close()
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nx",
+        b"HTTP/1.1 200 OK\r\nX-Half: ",
+        b"",
+    ],
+)
+def test_giving_up_on_an_answer_does_not_wait_for_its_end(
+    beginning: bytes, dripping: Callable[[bytes], tuple[str, threading.Event]]
+) -> None:
+    url, hang_up = dripping(beginning)
+    portal = Portal(Config(portal=url), TOKEN)
+
+    with pytest.raises(Unreachable, match="did not finish"):
+        portal.get("/api/v1/agent/plan", {}, Limits(silence=15.0, total=0.2))
+    portal.close()
+
+    assert not hang_up.is_set()
+
+
+def test_a_report_may_be_silent_for_longer_than_the_plan_before_it(portal: LoopbackPortal) -> None:
+    talk = Portal(Config(portal=portal.url), TOKEN)
+    talk.get("/api/v1/agent/plan", {}, Limits(silence=0.05, total=5.0))
+    answer, slow = portal.answer, threading.Event()
+
+    def linger(asked: Asked) -> Reply:
+        slow.wait(0.2)
+        return answer(asked)
+
+    portal.answer = linger
+
+    assert talk.get("/api/v1/agent/plan", {}, Limits(silence=5.0, total=5.0)).status == 200
+    talk.close()
+
+
+def test_while_no_resolver_knows_the_portal_it_is_found_where_it_was(
+    portal: LoopbackPortal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port, book = int(portal.url.rpartition(":")[2]), AddressBook(str(tmp_path / "address.json"))
+    with monkeypatch.context() as names:
+        known = socket.getaddrinfo("127.0.0.1", port, 0, socket.SOCK_STREAM)
+        names.setattr(socket, "getaddrinfo", lambda *_: known)
+        dial(("portal.invalid", port), 5.0, book).close()
+
+    with dial(("portal.invalid", port), 5.0, book) as again:
+        assert again.getpeername() == ("127.0.0.1", port)
+    with pytest.raises(OSError, match=r"\S"):
+        dial(("other.invalid", port), 5.0, book)
+
+
+@pytest.mark.parametrize("age", [86_401.0, -5.0])
+def test_an_address_of_more_than_a_day_ago_is_not_remembered(age: float, tmp_path: Path) -> None:
+    path, moment = tmp_path / "address.json", now()
+    at = [moment.unix, moment.boottime - age, moment.boot_id]
+    path.write_text(json.dumps({"host": "portal.invalid", "address": "127.0.0.1", "at": at}))
+
+    assert AddressBook(str(path)).recall("portal.invalid") is None
+
+
+def test_a_resolver_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    asleep = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: asleep.wait(20) and [])
+
+    with pytest.raises(TimeoutError, match="check this node's DNS"):
+        resolve("portal.example", 443, 0.1)
+    asleep.set()
+
+
+def test_an_address_family_that_leads_nowhere_costs_a_moment(portal: LoopbackPortal) -> None:
+    port = int(portal.url.rpartition(":")[2])
+    nowhere = (socket.AF_INET, ("127.0.0.1", 1))
+    no_route = (socket.AF_INET6, ("2001:db8::1", port, 0, 0))
+
+    with connect_first([no_route, nowhere, (socket.AF_INET, ("127.0.0.1", port))], 5.0) as found:
+        assert found.getpeername() == ("127.0.0.1", port)
+
+
+def test_where_nothing_answers_the_last_reason_is_told() -> None:
+    with pytest.raises(ConnectionRefusedError):
+        connect_first([(socket.AF_INET, ("127.0.0.1", 1))], 5.0)
+
+
+def test_a_missing_authority_file_is_named() -> None:
+    with pytest.raises(Unreachable, match=r"ca_file /no/such\.pem is not there"):
+        get(Config(portal="https://127.0.0.1:1", ca_file="/no/such.pem"))
