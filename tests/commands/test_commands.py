@@ -63,6 +63,15 @@ def test_a_wrong_cluster_name_lists_the_right_ones(helios: Cluster) -> None:
         manage("token", "issue", "gate", "--cluster", "heliso")
 
 
+def test_a_closed_cluster_is_off_the_list_and_its_name_stays_taken(helios: Cluster) -> None:
+    manage("cluster", "close", "helios", "--reason", "given back to the provider")
+
+    assert manage("cluster", "list") == ""
+    assert LedgerEntry.objects.filter(what="cluster_closed", reason="given back to the provider").count() == 1
+    with pytest.raises(CommandError, match="already a cluster 'helios'"):
+        manage("cluster", "create", "helios", "--profile", "8xh100")
+
+
 def test_an_issued_gate_token_is_the_only_line_and_works(helios: Cluster) -> None:
     text = manage("token", "issue", "gate", "--cluster", "helios")
 

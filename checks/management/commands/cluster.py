@@ -1,4 +1,4 @@
-"""``manage.py cluster create|set|list``."""
+"""``manage.py cluster create|set|close|list``."""
 
 from argparse import ArgumentParser, BooleanOptionalAction
 from typing import Any
@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from checks.management.acts import find_cluster, told_in_one_line
 from checks.models import Cluster
+from checks.services.closing import close_cluster
 from checks.services.cluster_settings import change_settings
 from checks.services.clusters import create_cluster, set_profile
 
@@ -18,10 +19,10 @@ WHY = "changed with manage.py cluster set"
 class Command(BaseCommand):
     """Clusters: what hardware they are judged as, and how often they are measured."""
 
-    help = "Create a cluster, change one, or list them."
+    help = "Create a cluster, change one, close one that is gone, or list them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """``create SLUG --profile P``, ``set SLUG``, ``list``."""
+        """``create SLUG --profile P``, ``set SLUG``, ``close SLUG --reason R``, ``list``."""
         verbs = parser.add_subparsers(dest="verb", required=True)
         create = verbs.add_parser("create", help="create a cluster")
         create.add_argument("slug")
@@ -32,6 +33,9 @@ class Command(BaseCommand):
         change.add_argument("--reason", default=WHY, help="why; it is kept")
         for one in (create, change):
             _add_settings(one)
+        close = verbs.add_parser("close", help="take a cluster off the board and the gate; its history stays")
+        close.add_argument("slug")
+        close.add_argument("--reason", required=True, help="why; it is kept")
         verbs.add_parser("list", help="list clusters")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -58,6 +62,11 @@ class Command(BaseCommand):
                 cluster=cluster, profile=options["profile"], by=None, reason=options["reason"], now=timezone.now()
             )
         self._change(cluster, _given(options), options["reason"])
+
+    def _close(self, options: dict[str, Any]) -> None:
+        cluster = find_cluster(options["slug"])
+        close_cluster(cluster=cluster, by=None, reason=options["reason"], now=timezone.now())
+        self.stdout.write(f"{cluster.slug} is closed; its agents are told to stop.")
 
     def _change(self, cluster: Cluster, settings: dict[str, object], reason: str) -> None:
         if settings:
