@@ -26,20 +26,22 @@ class FleetNode:
     rules: Ruleset
     hostname: str
     boot_id: str
-    work: Work
     slipping: str = "sysctl-somaxconn"
 
-    def reports(self) -> Iterator[dict[str, object]]:
-        """Full tick reports without end, half a second of the node's boot clock apart.
+    def reports(self, work: Work, *, first: int) -> Iterator[dict[str, object]]:
+        """Full tick reports without end, numbered from *first*."""
+        return (self.report(work, number) for number in count(first))
+
+    def report(self, work: Work, number: int) -> dict[str, object]:
+        """One full tick report, written now; its boot clock is half a second later than that of the number before.
 
         Raises:
             NoFactsKnown: items are due that nobody wrote down passing facts for.
         """
-        node = SoundNode(self.rules, self.hostname, self.boot_id, self.work, program="bench")
+        node = SoundNode(self.rules, self.hostname, self.boot_id, work, program="bench")
         due, slip = self.rules.due(Cadence.TICK), Troubles(changed={self.slipping: {"live": 128}})
-        for number in count():
-            writing = Writing(Cadence.TICK, due, number, boottime=86_400.0 + number * 0.5, wall=datetime.now(UTC))
-            yield node.report(writing, slip if number % SLIPS_EVERY == SLIPS_EVERY - 1 else NO_TROUBLE)
+        writing = Writing(Cadence.TICK, due, number, boottime=86_400.0 + number * 0.5, wall=datetime.now(UTC))
+        return node.report(writing, slip if number % SLIPS_EVERY == SLIPS_EVERY - 1 else NO_TROUBLE)
 
 
 def results_in(rules: Ruleset) -> int:

@@ -24,8 +24,9 @@ def rules_of(profile: str) -> Ruleset:
 
 
 def reports(profile: str, work: Work, count: int) -> list[ReportV1]:
-    node = FleetNode(rules_of(profile), "gpu001", "boot-1", work)
-    return [msgspec.json.decode(body_of(report), type=ReportV1) for report in islice(node.reports(), count)]
+    node = FleetNode(rules_of(profile), "gpu001", "boot-1")
+    said = islice(node.reports(work, first=0), count)
+    return [msgspec.json.decode(body_of(report), type=ReportV1) for report in said]
 
 
 def verdicts(profile: str, item: str, said: list[ReportV1]) -> dict[str, Judgement]:
