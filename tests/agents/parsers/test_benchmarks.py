@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from tests.agents.parsers.inputs import shared
@@ -10,7 +12,7 @@ from tests.agents.parsers.saved_outputs import case, complaints, facts, read
 NCCL, PERFTEST, FIO = "nccl-tests", "perftest", "fio"
 
 
-def some(found: dict[str, object], *names: str) -> tuple[object, ...]:
+def some(found: Mapping[str, object], *names: str) -> tuple[object, ...]:
     return tuple(found.get(name) for name in names)
 
 
