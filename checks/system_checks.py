@@ -1,18 +1,30 @@
 """What ``manage.py check`` refuses: settings under which the portal's promises would not hold.
 
-E001, E004 and W001 run on their own (the latter two with ``--database``), E002, E003 and W002 with ``--deploy``.
+Always: E001, and with ``--database default`` E004 and E009. With ``--deploy``: E002, E003, E005, E006, E008. With
+both: E007 and W003.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as Caution
-from django.db import connections
+from django.core.exceptions import ImproperlyConfigured
+from django.db import OperationalError, connections
+from django.utils import timezone
+
+from checks.selectors.status import heartbeat_signs
 
 OLDEST_SERVER = 150000  # PostgreSQL 15, as server_version_num writes it
-SHORTEST_SECRET = 50
+SHORTEST_SECRET, FEWEST_SIGNS = 50, 5
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+# Where the quickstart puts the unix sockets of its servers; a test holds this to its own module.
+EMBEDDED_SOCKETS = re.compile(r"/countersign-[^/]+$")
+ALIVE = ("worker", "beat")
 
 
 @register(Tags.compatibility)
@@ -33,9 +45,9 @@ def database_is_postgresql(**kwargs: Any) -> list[CheckMessage]:
 def secrets_are_set(**kwargs: Any) -> list[CheckMessage]:
     """E002 and E003: secrets that sign sessions and hash tokens."""
     found: list[CheckMessage] = []
-    if len(settings.SECRET_KEY) < SHORTEST_SECRET:
+    if not _secret_key_is_random():
         hint = f"Set SECRET_KEY or SECRET_KEY_FILE to at least {SHORTEST_SECRET} random characters."
-        found.append(Error("SECRET_KEY is missing or short.", hint=hint, id="countersign.E002"))
+        found.append(Error("SECRET_KEY is missing, short or a default.", hint=hint, id="countersign.E002"))
     if not settings.TOKEN_PEPPERS:
         hint = (
             "Set TOKEN_PEPPERS or TOKEN_PEPPERS_FILE to entries like 1:KEY, each KEY of 32 random characters or more."
@@ -45,39 +57,123 @@ def secrets_are_set(**kwargs: Any) -> list[CheckMessage]:
 
 
 @register(Tags.security, deploy=True)
+def debug_is_off(**kwargs: Any) -> list[CheckMessage]:
+    """E005: an error page would show settings and what was sent."""
+    if not settings.DEBUG:
+        return []
+    return [Error("DEBUG is on: error pages show what nobody should see.", hint="Unset DEBUG.", id="countersign.E005")]
+
+
+@register(Tags.security, deploy=True)
 def portal_is_reached_over_tls(**kwargs: Any) -> list[CheckMessage]:
-    """W002: tokens and sessions would cross the network in the clear."""
-    if settings.PORTAL_URL.startswith(("https://", "http://127.0.0.1", "http://localhost", "http://[::1]")):
+    """E006: tokens and sessions would cross the network in the clear, and agents refuse to send any."""
+    if urlsplit(settings.PORTAL_URL).scheme == "https" or not _is_public():
         return []
     return [
-        Caution(
-            f"PORTAL_URL is {settings.PORTAL_URL}: tokens and sessions cross the network unencrypted.",
+        Error(
+            f"PORTAL_URL is {settings.PORTAL_URL}: agents refuse it, and sessions would cross the network unencrypted.",
             hint="Put a TLS proxy in front and set PORTAL_URL to its https:// address.",
-            id="countersign.W002",
+            id="countersign.E006",
         )
     ]
 
 
+@register(Tags.security, deploy=True)
+def servers_are_not_the_quickstarts(**kwargs: Any) -> list[CheckMessage]:
+    """E008: the embedded servers of ``make run`` have no passwords and no backup, and end with their terminal."""
+    redis = urlsplit(settings.REDIS_URL)
+    places = {
+        "DATABASE_URL": str(settings.DATABASES["default"].get("HOST") or ""),
+        "REDIS_URL": unquote(redis.path).rpartition("/")[0] if redis.scheme == "unix" else "",
+    }
+    embedded = [name for name, place in places.items() if EMBEDDED_SOCKETS.search(place)] if _is_public() else []
+    return [
+        Error(
+            f"{name} is an embedded server of make run, and PORTAL_URL means other machines.",
+            hint="Run PostgreSQL and Valkey as docker-compose.yml does, or as your site runs databases.",
+            id="countersign.E008",
+        )
+        for name in embedded
+    ]
+
+
+Check = Callable[..., list[CheckMessage]]
+
+
+def asks_the_database(check: Check) -> Callable[..., list[CheckMessage]]:
+    """Run *check* where ``--database default`` is given; a database that does not answer is E009, not a traceback."""
+
+    @wraps(check)
+    def asked(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
+        if "default" not in (databases or ()):
+            return []
+        try:
+            return check()
+        except OperationalError as error:
+            reason = str(error).strip().splitlines()[0]
+            hint = "Start PostgreSQL, or correct DATABASE_URL."
+            return [Error(f"The database does not answer: {reason}", hint=hint, id="countersign.E009")]
+
+    return asked
+
+
 @register(Tags.database)
-def server_and_role_are_fit(databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
-    """E004: the server is too old. W001: the serving role could rewrite what must stay."""
-    if "default" not in (databases or ()):
+@asks_the_database
+def server_is_new_enough(**kwargs: Any) -> list[CheckMessage]:
+    """E004: what the schema needs does not exist before PostgreSQL 15."""
+    if _one("SELECT current_setting('server_version_num')::int") >= OLDEST_SERVER:
         return []
+    return [Error("PostgreSQL is older than 15.", hint="Use PostgreSQL 15 or later.", id="countersign.E004")]
+
+
+@register(Tags.database, deploy=True)
+@asks_the_database
+def serving_role_is_weak(**kwargs: Any) -> list[CheckMessage]:
+    """E007: a role that owns the tables, or could make itself one that does, can rewrite what must stay."""
+    if not _one(_POWERS):
+        return []
+    hint = "Migrate as another role: set DATABASE_OWNER_URL, and give DATABASE_URL a role that owns no table."
+    return [Error("The serving role owns tables or could: it is no mere user.", hint=hint, id="countersign.E007")]
+
+
+@register(Tags.database, deploy=True)
+@asks_the_database
+def workers_have_been_seen(**kwargs: Any) -> list[CheckMessage]:
+    """W003: without them nothing is swept, announced or cleaned up. Before the first migration nobody can have been."""
+    if _one("SELECT to_regclass('checks_heartbeat') IS NULL"):
+        return []
+    silent = [sign.name for sign in heartbeat_signs(now=timezone.now()) if sign.name in ALIVE and sign.age_s is None]
+    return [
+        Caution(
+            f"No {name} has ever been seen by this database.",
+            hint=f"Start it: celery -A portal {name}; then look at: manage.py status",
+            id="countersign.W003",
+        )
+        for name in silent
+    ]
+
+
+def _secret_key_is_random() -> bool:
+    try:
+        secret = settings.SECRET_KEY
+    except ImproperlyConfigured:  # how Django tells that it is empty
+        return False
+    return len(secret) >= SHORTEST_SECRET and len(set(secret)) >= FEWEST_SIGNS and "insecure" not in secret
+
+
+def _is_public() -> bool:
+    return urlsplit(settings.PORTAL_URL).hostname not in LOOPBACK
+
+
+def _one(statement: str) -> Any:
     with connections["default"].cursor() as cursor:
-        cursor.execute("SELECT current_setting('server_version_num')::int")
-        (version,) = cursor.fetchone()
-        cursor.execute(_POWERS)
-        (too_powerful,) = cursor.fetchone()
-    found: list[CheckMessage] = []
-    if version < OLDEST_SERVER:
-        found.append(Error("PostgreSQL is older than 15.", hint="Use PostgreSQL 15 or later.", id="countersign.E004"))
-    if too_powerful:
-        hint = "Migrate as another role: set DATABASE_OWNER_URL, and give DATABASE_URL a role that owns no table."
-        found.append(Caution("The serving role owns tables or is a superuser.", hint=hint, id="countersign.W001"))
-    return found
+        cursor.execute(statement)
+        return cursor.fetchone()[0]
 
 
 _POWERS = """
-    SELECT bool_or(rolsuper OR EXISTS (SELECT FROM pg_tables WHERE schemaname = 'public' AND tableowner = rolname))
+    SELECT rolsuper OR rolcreaterole OR EXISTS (
+        SELECT FROM pg_tables WHERE schemaname = 'public' AND pg_has_role(current_user, tableowner, 'MEMBER')
+    )
     FROM pg_roles WHERE rolname = current_user
 """

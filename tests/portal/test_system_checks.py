@@ -1,13 +1,22 @@
 """What `manage.py check` refuses."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.checks import run_checks
+from django.db import OperationalError
 from django.test import override_settings
+from django.utils import timezone
 
 from checks import system_checks
+from checks.services.heartbeats import note_alive
+from portal.quickstart.sockets import make_socket_directory
+from portal.quickstart.unprivileged import Identity
 
-LONG = "s" * 50
+LONG = "a long secret for tests, of fifty characters or more"
+PUBLIC = "https://portal.example"
 
 
 def ids(messages: list[Any]) -> list[str]:
@@ -20,9 +29,10 @@ def test_another_database_than_postgresql_is_an_error() -> None:
     assert ids(system_checks.database_is_postgresql()) == ["countersign.E001"]
 
 
-@override_settings(SECRET_KEY="short", TOKEN_PEPPERS={1: LONG})
-def test_a_short_secret_key_is_an_error() -> None:
-    assert ids(system_checks.secrets_are_set()) == ["countersign.E002"]
+@pytest.mark.parametrize("secret", ["", "short", "x" * 60, f"django-insecure-{LONG}"])
+def test_a_secret_key_that_is_missing_short_or_a_default_is_an_error(secret: str) -> None:
+    with override_settings(SECRET_KEY=secret, TOKEN_PEPPERS={1: LONG}):
+        assert ids(system_checks.secrets_are_set()) == ["countersign.E002"]
 
 
 @override_settings(SECRET_KEY=LONG, TOKEN_PEPPERS={})
@@ -35,29 +45,100 @@ def test_long_secrets_are_fine() -> None:
     assert system_checks.secrets_are_set() == []
 
 
-@pytest.mark.parametrize("url", ["https://portal.example", "http://127.0.0.1:8000", "http://localhost:8000"])
+@pytest.mark.parametrize(("debug", "found"), [(True, ["countersign.E005"]), (False, [])])
+def test_debug_is_an_error_in_a_deployment(debug: bool, found: list[str]) -> None:
+    with override_settings(DEBUG=debug):
+        assert ids(system_checks.debug_is_off()) == found
+
+
+@pytest.mark.parametrize("url", [PUBLIC, "http://127.0.0.1:8000", "http://localhost:8000", "http://[::1]:8000"])
 def test_tls_and_loopback_are_fine(url: str) -> None:
     with override_settings(PORTAL_URL=url):
         assert system_checks.portal_is_reached_over_tls() == []
 
 
-@override_settings(PORTAL_URL="http://portal.example")
-def test_a_portal_without_tls_is_a_warning() -> None:
-    assert ids(system_checks.portal_is_reached_over_tls()) == ["countersign.W002"]
+@pytest.mark.parametrize("url", ["http://portal.example", "http://127.0.0.1.portal.example", "http://10.0.0.7:8000"])
+def test_a_portal_for_others_without_tls_is_an_error(url: str) -> None:
+    with override_settings(PORTAL_URL=url):
+        assert ids(system_checks.portal_is_reached_over_tls()) == ["countersign.E006"]
+
+
+@pytest.fixture
+def sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory as the quickstart makes it for its servers."""
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    directory = make_socket_directory(Identity(), note=tmp_path / "note")
+    yield directory
+    directory.rmdir()
+
+
+@pytest.mark.filterwarnings("ignore:Overriding setting DATABASES")
+def test_embedded_servers_for_other_machines_are_an_error_each(sockets: Path) -> None:
+    embedded = {"DATABASES": {"default": {"HOST": str(sockets)}}, "REDIS_URL": f"unix://{sockets}/valkey.sock?db=0"}
+
+    with override_settings(PORTAL_URL=PUBLIC, **embedded):
+        assert ids(system_checks.servers_are_not_the_quickstarts()) == ["countersign.E008", "countersign.E008"]
+    with override_settings(PORTAL_URL="http://127.0.0.1:8000", **embedded):
+        assert system_checks.servers_are_not_the_quickstarts() == []
+
+
+@pytest.mark.parametrize("host", ["db.example", "", "/var/run/postgresql"])
+@pytest.mark.filterwarnings("ignore:Overriding setting DATABASES")
+def test_servers_of_ones_own_are_fine(host: str) -> None:
+    servers = {"DATABASES": {"default": {"HOST": host}}, "REDIS_URL": "redis://broker/0"}
+    with override_settings(PORTAL_URL=PUBLIC, **servers):
+        assert system_checks.servers_are_not_the_quickstarts() == []
 
 
 @pytest.mark.django_db
 def test_a_current_server_and_a_weak_role_are_fine() -> None:
-    assert system_checks.server_and_role_are_fit(databases=["default"]) == []
+    assert system_checks.server_is_new_enough(databases=["default"]) == []
+    assert system_checks.serving_role_is_weak(databases=["default"]) == []
 
 
 @pytest.mark.django_db
 def test_an_old_server_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system_checks, "OLDEST_SERVER", 990000)
-    assert ids(system_checks.server_and_role_are_fit(databases=["default"])) == ["countersign.E004"]
+    assert ids(system_checks.server_is_new_enough(databases=["default"])) == ["countersign.E004"]
 
 
 @pytest.mark.django_db(transaction=True, databases=["default", "owner"])
-def test_serving_as_the_owner_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_serving_as_the_owner_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system_checks, "connections", {"default": system_checks.connections["owner"]})
-    assert ids(system_checks.server_and_role_are_fit(databases=["default"])) == ["countersign.W001"]
+    assert ids(system_checks.serving_role_is_weak(databases=["default"])) == ["countersign.E007"]
+
+
+@pytest.mark.django_db
+def test_a_worker_and_a_beat_that_nobody_saw_are_a_warning_each() -> None:
+    assert ids(system_checks.workers_have_been_seen(databases=["default"])) == ["countersign.W003"] * 2
+
+    note_alive(name="worker", now=timezone.now())
+
+    (left,) = system_checks.workers_have_been_seen(databases=["default"])
+    assert left.msg == "No beat has ever been seen by this database."
+
+
+@pytest.mark.django_db
+def test_before_the_first_migration_nobody_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    system_checks.connections["default"].cursor().execute("SET LOCAL search_path TO pg_temp")
+
+    assert system_checks.workers_have_been_seen(databases=["default"]) == []
+
+
+def test_a_database_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(statement: str) -> None:
+        raise OperationalError("connection failed: Connection refused\n\tIs the server running?")
+
+    monkeypatch.setattr(system_checks, "_one", refuse)
+    (found,) = system_checks.server_is_new_enough(databases=["default"])
+
+    assert (found.id, found.msg) == (
+        "countersign.E009",
+        "The database does not answer: connection failed: Connection refused",
+    )
+
+
+def test_without_database_no_check_asks_one() -> None:
+    assert [
+        one for one in run_checks(include_deployment_checks=True) if one.id in ("countersign.E009", "countersign.W003")
+    ] == []
