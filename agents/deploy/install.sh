@@ -81,15 +81,17 @@ case $portal in
     *) misuse "--portal must be https:// (http:// only to this machine)" ;;
 esac
 case $portal in *@* | *[[:space:]]*) misuse "--portal must be an address without a login" ;; esac
-python=$(command -v "$python") || fail "there is no $python: install Python 3.9 or later, or name one with --python"
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' || fail "$python is older than 3.9: name another one with --python"
+python=$(command -v "$python") && [ -x "$python" ] || fail "there is no $python: install Python 3.9 or later, or name one with --python"
+case $python in /*) ;; *) python=$PWD/$python ;; esac
+"$python" -I -c 'import sys; sys.exit(sys.version_info < (3, 9))' || fail "$python is older than 3.9: name another one with --python"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 
 # Fetches without following redirects and without a proxy of the environment, and checks what came.
 "$python" -I - "$portal" "$work/readiness-agent.pyz" "$ca_file" "$sha256" <<'PYTHON' || fail "the agent was not fetched; nothing was changed"
-import hashlib, ssl, sys, urllib.request
+import hashlib, http.client, ssl, sys, urllib.request
 
 portal, target, ca_file, pinned = sys.argv[1:]
 
@@ -104,9 +106,9 @@ if portal.startswith("https://"):
     handlers.append(urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=ca_file or None)))
 opener = urllib.request.build_opener(*handlers)
 try:
-    agent = opener.open(f"{portal}/agent/readiness-agent.pyz", timeout=30).read()
-    promised = opener.open(f"{portal}/agent/readiness-agent.pyz.sha256", timeout=30).read().split()[0].decode()
-except (OSError, IndexError) as error:
+    agent = opener.open(f"{portal}/agent/readiness-agent.pyz", timeout=30).read(16 << 20)
+    promised = opener.open(f"{portal}/agent/readiness-agent.pyz.sha256", timeout=30).read(4096).split()[0].decode()
+except (OSError, IndexError, ValueError, http.client.HTTPException) as error:
     sys.exit(f"{portal}: {error}")
 found = hashlib.sha256(agent).hexdigest()
 for wanted, of in ((promised, "the portal's checksum"), (pinned or found, "--sha256")):
@@ -118,19 +120,35 @@ PYTHON
 
 umask 022
 mkdir -p "$library" "$(dirname "$command")"
-# Unpacked and compiled once: a tick from inside the archive would compile the agent anew each minute.
-rm -rf "$library/new"
-mkdir "$library/new"
-(cd "$library/new" && "$python" -I -m zipfile -e "$work/readiness-agent.pyz" .)
-"$python" -I -m compileall -q "$library/new"
-cp "$work/readiness-agent.pyz" "$library/new/readiness-agent.pyz"
-rm -rf "$library/old"
-[ ! -d "$library/agent" ] || mv "$library/agent" "$library/old"
-mv "$library/new" "$library/agent"
-rm -rf "$library/old"
+# Unpacked and compiled once: a tick from inside the archive would compile the agent anew each minute. Each version has
+# a directory of its own and "agent" is a link that changes in one step: a prolog that starts meanwhile finds the old
+# version or the new one, never half of one. The version before stays, for a tick that still runs from it.
+"$python" -I - "$work/readiness-agent.pyz" "$library" <<'PYTHON' || fail "the agent could not be put into $library; the one before is unchanged"
+import compileall, glob, hashlib, os, shutil, sys, zipfile
+
+archive, library = sys.argv[1:]
+with open(archive, "rb") as file:
+    version = hashlib.sha256(file.read()).hexdigest()[:16]
+link = os.path.join(library, "agent")
+new, temporary = os.path.join(library, f"{version}.{os.getpid()}"), f"{link}.{os.getpid()}"
+zipfile.ZipFile(archive).extractall(new)
+if not compileall.compile_dir(new, quiet=1):
+    sys.exit("the agent does not compile")
+shutil.copyfile(archive, os.path.join(new, "readiness-agent.pyz"))
+before = os.path.realpath(link)
+if os.path.isdir(link) and not os.path.islink(link):  # of an installer that made no links
+    before = os.path.join(os.path.realpath(library), "before")
+    os.rename(link, before)
+os.symlink(os.path.basename(new), temporary)
+os.replace(temporary, link)
+for path in glob.glob(os.path.join(glob.escape(library), "*")):
+    if os.path.realpath(path) not in (os.path.realpath(new), before):
+        (os.unlink if os.path.islink(path) else shutil.rmtree)(path)
+PYTHON
+quoted=$(printf '%s' "$python" | sed "s/'/'\\\\''/g")
 cat >"$command.new" <<TEXT
 #!/bin/sh
-exec $python -I ${library#"$root"}/agent "\$@"
+exec '$quoted' -I ${library#"$root"}/agent "\$@"
 TEXT
 chmod 755 "$command.new"
 mv -f "$command.new" "$command"

@@ -7,7 +7,7 @@ import sys
 from io import TextIOWrapper
 from typing import Dict, List, Optional, Sequence
 
-from readiness_agent.errors import EX_USAGE, AgentError, log
+from readiness_agent.errors import EX_USAGE, AgentError, let_go, log
 
 COMMANDS: Dict[str, str] = {
     "enroll": "trade an enrolment token for this node's own token",
@@ -30,33 +30,36 @@ USAGE = "usage: readiness-agent COMMAND [OPTIONS]      (readiness-agent COMMAND 
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run one command; the exit code is the command's own."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # no terminal's encoding may cost an answer
+    _make_streams_usable()
     try:
         code = _dispatch(arguments)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
         return code
     except AgentError as error:
         log(str(error))
         return error.exit_code
     except BrokenPipeError:
-        _drop_output()
+        let_go(sys.stdout)
         return EX_PIPE
     except OSError as error:
-        _drop_output()
+        let_go(sys.stdout)
         log(f"{error}: see that this user may use it, and that the disk has room")
         return EX_IOERR
     except KeyboardInterrupt:
         return 130
 
 
-def _drop_output() -> None:
-    """What is still buffered has nowhere to go; the interpreter would try, fail, and end with a code of its own."""
-    if sys.stdout is not None:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
-        os.close(null)
+def _make_streams_usable() -> None:
+    """A caller may have closed a standard stream: then nothing else may get its number, least of all a token."""
+    descriptor = os.open(os.devnull, os.O_RDWR)
+    while descriptor <= 2:
+        descriptor = os.open(os.devnull, os.O_RDWR)
+    os.close(descriptor)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  as long as the process
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # no terminal's encoding may cost an answer
 
 
 def _dispatch(arguments: List[str]) -> int:
@@ -74,7 +77,10 @@ def _dispatch(arguments: List[str]) -> int:
         raise AgentError(f"{complaint}; one of: {', '.join(COMMANDS)}", EX_USAGE)
     from importlib import import_module
 
-    code: int = import_module(f"readiness_agent.commands.{name}").main(arguments[1:])
+    try:
+        code: int = import_module(f"readiness_agent.commands.{name}").main(arguments[1:])
+    except SystemExit as said:  # argparse: it has printed its help, or what is wrong
+        return int(said.code or 0)
     return code
 
 

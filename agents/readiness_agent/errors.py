@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import TextIO
 
 EX_USAGE = 64
 """The command line is wrong."""
@@ -32,9 +34,14 @@ def config_error(message: str) -> AgentError:
 def log(message: str) -> None:
     """One line on stderr for the journal or a person; never a token, and no control character of anyone's."""
     printable = "".join(character if character.isprintable() else " " for character in message)
-    if sys.stderr is None:
-        return
     try:
         print(f"readiness-agent: {printable}", file=sys.stderr)
-    except OSError:
-        pass  # nobody listens any more; what is being done matters more than what is said about it
+    except OSError:  # nobody listens any more; what is being done matters more than what is said about it
+        let_go(sys.stderr)
+
+
+def let_go(stream: TextIO) -> None:
+    """Send what *stream* still holds to nowhere: the interpreter would try again, fail, and end with 120."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -96,7 +98,85 @@ def test_what_is_installed_runs_and_can_be_held_against_its_checksum(
 
     assert run.stdout.strip() == __version__
     assert (agent / "readiness-agent.pyz").read_bytes() == pyz.read_bytes()
-    assert [path.name for path in agent.parent.iterdir()] == ["agent"]
+
+
+def test_an_update_changes_one_link_and_keeps_the_version_before_and_no_other(
+    download: LoopbackPortal, tmp_path: Path
+) -> None:
+    versions = []
+    for _ in range(3):
+        install(tmp_path, "--portal", download.url, "--token-file", "-", "--cron", token="cs_enrolment_k_s\n")
+        versions.append((tmp_path / "usr/local/lib/readiness-agent/agent").readlink().name)
+
+    assert len(set(versions)) == 3
+    left = {path.name for path in (tmp_path / "usr/local/lib/readiness-agent").iterdir()}
+    assert left == {"agent", *versions[1:]}
+
+
+def test_an_agent_of_an_installer_without_links_is_taken_over(download: LoopbackPortal, tmp_path: Path) -> None:
+    old = tmp_path / "usr/local/lib/readiness-agent/agent"
+    old.mkdir(parents=True)
+    (old / "__main__.py").write_text("")
+
+    done = install(tmp_path, "--portal", download.url, "--token-file", "-", "--cron", token="cs_enrolment_k_s\n")
+
+    assert done.returncode == 0, done.stderr
+    assert old.is_symlink()
+    assert (old / "readiness_agent").is_dir()
+
+
+def test_spaces_and_quotes_in_paths_are_part_of_the_path(download: LoopbackPortal, tmp_path: Path) -> None:
+    root = tmp_path / "a root's place"
+    python = tmp_path / "somebody's python" / "python3"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+
+    done = install(root, "--portal", download.url, "--token-file", "-", "--cron", "--python", str(python), token="t\n")
+
+    assert done.returncode == 0, done.stderr
+    command = (root / "usr/local/bin/readiness-agent").read_text()
+    moved = command.replace(
+        " /usr/local", f" '{str(root).replace(chr(39), chr(39) + chr(92) + chr(39) * 2)}'/usr/local"
+    )
+    run = subprocess.run(["sh", "-c", moved, "sh", "--version"], capture_output=True, text=True, check=False)
+    assert run.stdout.strip() == __version__, run.stderr
+
+
+def test_an_installation_that_is_interrupted_leaves_the_agent_before_it_and_no_litter(
+    download: LoopbackPortal, tmp_path: Path
+) -> None:
+    install(tmp_path, "--portal", download.url, "--token-file", "-", "--cron", token="cs_enrolment_k_s\n")
+    before = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if "__pycache__" not in path.parts)
+    asked, go_on = threading.Event(), threading.Event()
+
+    def linger(_: Asked) -> Reply:
+        asked.set()
+        go_on.wait(20)
+        return Reply(500)
+
+    download.answer = linger
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    running = subprocess.Popen(
+        ["sh", str(DEPLOY / "install.sh"), "--python", sys.executable, "--portal", download.url],
+        env={**os.environ, "DESTDIR": str(tmp_path), "TMPDIR": str(scratch)}, start_new_session=True,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert asked.wait(20)
+    os.killpg(running.pid, signal.SIGTERM)
+
+    assert running.wait(20) == 1
+    go_on.set()
+    assert list(scratch.iterdir()) == []
+    scratch.rmdir()
+    after = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if "__pycache__" not in path.parts)
+    assert after == before
+
+
+def test_removing_twice_is_no_error(download: LoopbackPortal, tmp_path: Path) -> None:
+    install(tmp_path, "--portal", download.url, "--token-file", "-", "--cron", token="cs_enrolment_k_s\n")
+
+    assert [install(tmp_path, "--remove").returncode for _ in range(2)] == [0, 0]
 
 
 def test_with_systemd_it_leaves_a_timer(download: LoopbackPortal, tmp_path: Path) -> None:
@@ -158,9 +238,32 @@ def test_wrong_usage_ends_with_64_and_changes_nothing(arguments: list[str], tmp_
     assert list(tmp_path.iterdir()) == []
 
 
+def slurm_sample(sample: str, agent: str, tmp_path: Path) -> int:
+    """The exit code of a sample script where the installed command is the shell script *agent*."""
+    command = tmp_path / "readiness-agent"
+    command.write_text(f"#!/bin/sh\n{agent}\n")
+    command.chmod(0o755)
+    script = (DEPLOY / "slurm" / sample).read_text().replace("/usr/local/bin/readiness-agent", str(command))
+    return subprocess.run(["sh", "-c", script], capture_output=True, check=False).returncode
+
+
+@pytest.mark.parametrize(
+    ("agent", "code"),
+    [("exit 0", 0), ("exit 1", 1), ("exit 2", 0), ("exit 64", 0), ("no-such-python", 0), ("kill -9 $$", 0)],
+)
+def test_the_prolog_fails_for_a_proven_fault_and_for_nothing_else(agent: str, code: int, tmp_path: Path) -> None:
+    assert slurm_sample("prolog.sh", agent, tmp_path) == code
+
+
+@pytest.mark.parametrize("agent", ["exit 0", "exit 1", "no-such-python", "kill -9 $$"])
+def test_the_health_check_never_fails(agent: str, tmp_path: Path) -> None:
+    assert slurm_sample("health-check.sh", agent, tmp_path) == 0
+
+
 @pytest.mark.parametrize("sample", ["prolog.sh", "health-check.sh"])
 def test_the_slurm_samples_call_a_command_that_exists(sample: str, pyz: Path) -> None:
-    arguments = (DEPLOY / "slurm" / sample).read_text().splitlines()[-1].split()[2:]
+    lines = (DEPLOY / "slurm" / sample).read_text().splitlines()
+    (arguments,) = (line.split()[1:] for line in lines if line.startswith("/usr/local/bin/"))
     run = subprocess.run([sys.executable, str(pyz), *arguments, "--help"], capture_output=True, check=False)
 
     assert run.returncode == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from readiness_agent.config import Paths
-from readiness_agent.decision import Decision, DecisionCache
+from readiness_agent.decision import MOST_RUNS, Decision, DecisionCache
 from readiness_agent.node import Moment, now
 from readiness_agent.slurm import hardware_faults, may_drain
 from tests.agents.portals import Asked, LoopbackPortal, Reply, accept
@@ -144,7 +145,11 @@ def test_a_prolog_holds_for_a_fresh_hardware_fault_of_this_node(run: Run, enroll
         {"decision": "not_ready", "reasons": [{**FAULT, "owner": "platform"}]},
         {"decision": "not_ready", "reasons": [{**FAULT, "node": "node-2"}]},
         {"decision": "not_ready", "reasons": [{"code": "unsigned", "owner": None, "verdict": None, "node": None}]},
+        {"decision": "not_ready", "reasons": [{**FAULT, "code": "suspect_check"}]},
         {"decision": "not_ready", "reasons": ["odd", None]},
+        {"decision": "not_ready", "reasons": None},
+        {"decision": "not_ready", "reasons": 7},
+        {"decision": ["not_ready"], "reasons": {"verdict": "fail"}},
     ],
 )
 def test_a_prolog_lets_everything_else_pass(answer: dict[str, Any], run: Run, enrolled: Paths) -> None:
@@ -167,6 +172,73 @@ def test_slurm_is_not_failed_by_an_agent_that_is_not_enrolled(caller: str, run: 
 
     assert done.returncode == 0
     assert "nothing is held" in done.stderr
+
+
+@pytest.mark.parametrize("caller", ["slurm-prolog", "slurm-health", "slurm-prologue"])
+def test_a_slip_in_slurms_configuration_drains_no_fleet(caller: str, run: Run) -> None:
+    done = run("--as", caller, "--no-such-option")
+
+    assert done.returncode == 0
+    assert "--help tells more" in done.stderr
+
+
+@pytest.mark.parametrize("caller", ["slurm-prolog", "slurm-health"])
+@pytest.mark.parametrize(
+    "content", [b"\x00\xff", b'{"questions": {"": {"asked": 7, "answer": {"reasons": 7}, "ttl": "x"}}}', b"[" * 99999]
+)
+def test_slurm_is_not_failed_by_a_damaged_cache(caller: str, content: bytes, run: Run, enrolled: Paths) -> None:
+    Path(enrolled.in_state("gate.json")).write_bytes(content)
+
+    assert run("--as", caller).returncode == 0
+
+
+@pytest.mark.parametrize("arguments", [["--home", "/no/such/home"], ["--no-such-option"]])
+@pytest.mark.parametrize("streams", ["2>/dev/full >/dev/full", "2>&- >&- <&-"])
+def test_slurm_is_not_failed_by_streams_that_nobody_can_write(streams: str, arguments: list[str]) -> None:
+    command = shlex.join([sys.executable, str(ROOT / "agents"), "gate", "--as", "slurm-prolog", *arguments])
+
+    assert subprocess.run(["sh", "-c", f"exec {command} {streams}"], check=False).returncode == 0
+
+
+def test_what_concerns_a_run_is_never_held_on_the_node(run: Run, enrolled: Paths) -> None:
+    moment = now()
+    DecisionCache(enrolled.state).keep("llm-7b", moment, 300.0, BROKEN)
+
+    assert run("--as", "slurm-prolog", "--run", "llm-7b").returncode == 0
+
+
+def test_a_hostname_in_capitals_is_the_same_node(run: Run, enrolled: Paths) -> None:
+    config = Path(enrolled.config)
+    config.write_text(config.read_text().replace("node-1", "Node-1"))
+    cache(enrolled, BROKEN)
+
+    assert run("--as", "slurm-prolog").returncode == 1
+
+
+def test_a_decision_that_this_boot_has_not_reached_is_void(enrolled: Paths) -> None:
+    cache(enrolled, READY, age=-3600.0)
+
+    assert DecisionCache(enrolled.state).read("", now()).word == "unknown"
+
+
+def test_a_decision_is_told_though_no_file_can_be_written_anywhere(enrolled: Paths) -> None:
+    cache(enrolled, READY)
+    agent = [sys.executable, str(ROOT / "agents"), "gate", "--home", str(Path(enrolled.config).parent)]
+
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *agent], capture_output=True, text=True, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (0, "ready\n")
+    assert "cannot be renewed" in done.stderr
+
+
+def test_a_run_a_job_does_not_make_the_cache_grow_without_end(enrolled: Paths) -> None:
+    cached, moment = DecisionCache(enrolled.state), now()
+    for number in range(MOST_RUNS + 5):
+        cached.note_use(f"job-{number}", moment._replace(boottime=moment.boottime - 100 + number))
+
+    assert cached.runs_in_use(moment) == [f"job-{number}" for number in reversed(range(5, MOST_RUNS + 5))]
 
 
 def test_slurm_never_waits_for_the_portal(run: Run, enrolled: Paths, portal: LoopbackPortal) -> None:

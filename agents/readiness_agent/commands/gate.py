@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from typing import Sequence
 
 from readiness_agent.agent import Agent
 from readiness_agent.decision import Decision, DecisionCache, refresh
-from readiness_agent.errors import AgentError, log
+from readiness_agent.errors import AgentError, let_go, log
 from readiness_agent.files import make_private_directory
 from readiness_agent.lines import plain
 from readiness_agent.node import now
@@ -38,8 +39,11 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--as", dest="caller", choices=(PLAIN, PROLOG, HEALTH), default=PLAIN, help="who asks")
     try:
         options = parse(parser, argv)
-    except SystemExit as wrong_usage:
-        return 0 if wrong_usage.code and _is_of_slurm(argv) else int(wrong_usage.code or 0)
+    except (SystemExit, OSError):
+        if _is_of_slurm(argv):
+            let_go(sys.stderr)
+            return 0
+        raise
     if options.caller == PLAIN:
         return _answer_for(options)
     try:
