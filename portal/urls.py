@@ -3,15 +3,20 @@
 The API owns its whole paths: ``/api/v1/…``, ``/gate/…``, ``/agent/…``, ``/healthz``, ``/readyz``, ``/metrics``.
 """
 
+from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import include, path, re_path
 
-from portal.accounts.views import choose_language
+from portal.accounts.views import choose_language, no_mail
 
 urlpatterns = [
     path("", include("checks.api.urls")),
     path("accounts/language/", choose_language, name="choose_language"),
+    # What allauth does by e-mail. People are invited by name, and most portals reach no mail server.
+    re_path(r"^accounts/(?:email|confirm-email|password/reset|login/code|reauthenticate/code)(?:/.*)?$", no_mail),
     path("accounts/", include("allauth.urls")),
+    # The site's own sign-in for everybody: with its limit on guesses, and its second factor.
+    path("admin/login/", secure_admin_login(admin.site.login)),
     path("admin/", admin.site.urls),
     path("", include("portal.ui.urls")),
 ]

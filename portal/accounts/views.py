@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
+from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import check_for_language
 from django.views.decorators.http import require_POST
@@ -26,6 +27,11 @@ def choose_language(request: HttpRequest) -> HttpResponse:
         samesite="Lax",
     )
     return response
+
+
+def no_mail(request: HttpRequest) -> HttpResponse:
+    """Stands where allauth would send an e-mail: tells whom to ask instead."""
+    return render(request, "account/no_mail.html", status=404)
 
 
 def _back(request: HttpRequest) -> str:

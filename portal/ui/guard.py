@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
@@ -28,9 +28,16 @@ def person_page(*methods: str) -> Callable[[View], View]:
 def _explaining(view: View) -> View:
     @wraps(view)
     def explained(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if _holds_nul(request):
+            raise Http404
         try:
             return view(request, *args, **kwargs)
         except CountersignError as error:
             return render(request, "ui/problem.html", {"error": error}, status=error.status)
 
     return explained
+
+
+def _holds_nul(request: HttpRequest) -> bool:
+    """Whether the address holds the one character that no text in the database can."""
+    return "\0" in request.path or any("\0" in text for _, texts in request.GET.lists() for text in texts)
