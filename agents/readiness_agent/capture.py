@@ -97,8 +97,21 @@ def _entry(number: int, record: Dict[str, Any], texts: Dict[str, bytes], redact:
         entry["stdout"] = _put(texts, f"commands/{number:03d}.stdout", redact(stdout))
         entry["stderr"] = _put(texts, f"commands/{number:03d}.stderr", redact(stderr))
     else:
-        entry["value"] = json.loads(redact(json.dumps(record["value"])))
+        entry["value"] = _redacted(record["value"], redact)
     return entry
+
+
+def _redacted(value: Any, redact: Redact) -> Any:
+    """Every text in *value*, first by itself, since quotes inside it are escaped in JSON, then with its name."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, list):
+        return [_redacted(one, redact) for one in value]
+    if isinstance(value, dict):
+        inner = {name: _redacted(one, redact) for name, one in value.items()}
+        named: Dict[str, Any] = json.loads(redact(json.dumps(inner)))
+        return named
+    return value
 
 
 def _put(texts: Dict[str, bytes], name: str, text: str) -> str:

@@ -21,7 +21,7 @@ SERIAL = re.compile(
 )
 SECRET = re.compile(
     r"((?:password|passwd|secret|token|api.?key|credential)[\w-]*\"?\s*[:=]\s*\"?)([^\s\"<]{4,})"
-    r"|((?:bearer|basic)\s+)([^\s\"<]{8,})|\b()(cs_[a-z]+_\w{4,})",
+    r"|((?:bearer|basic)\s+)([^\s\"<]{8,})|\b()(cs_[a-z]+_[\w-]{4,})",
     re.I,
 )
 URL_LOGIN = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
@@ -50,8 +50,8 @@ class Redaction:
         text = SECRET.sub(lambda found: (found[1] or found[3] or "") + "removed", text)
         text = UUID.sub(lambda found: self._numbered(found, f"{found[1] or ''}00000000-0000-4000-8000-{{:012d}}"), text)
         text = MAC.sub(lambda found: self._numbered(found, "02:00:00:00:00:{:02x}"), text)
-        text = INFINIBAND_GUID.sub(lambda found: self._numbered(found, "0x{:016x}"), text)
         text = IPV6.sub(self._ipv6, text)
+        text = INFINIBAND_GUID.sub(lambda found: self._numbered(found, "0x{:016x}"), text)
         text = IPV4.sub(lambda found: self._numbered(found, "192.0.2.{}"), text)
         text = REFERENCE_ID.sub(lambda found: found[1] + self._stand_in(found[2], "C0{:06X}"), text)
         text = SERIAL.sub(lambda found: found[1] + self._stand_in(found[2], "serial-{}"), text)

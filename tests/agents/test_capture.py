@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
+import os
 import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from readiness_agent import capture as capture_module
 from readiness_agent.capture import read_capture, write_capture
 from readiness_agent.errors import AgentError
 from readiness_agent.facts import CouldNotMeasure
@@ -139,6 +142,19 @@ def test_an_archive_without_an_index_is_not_a_capture(tmp_path: Path) -> None:
         ("inet 10.20.30.40/24 on 127.0.0.1", "inet 192.0.2.1/24 on 127.0.0.1"),
         ("driver 580.159.04, vbios 96.00.A5.00.1A", "driver 580.159.04, vbios 96.00.A5.00.1A"),
         ("Wed gpu001 kernel: NVRM", "Wed node kernel: NVRM"),
+        ("gpu001.hall2.corp.example: up", "node: up"),
+        ("/data/gpu001/ckpt on gpu001-ib0", "/data/node/ckpt on node-ib0"),
+        ("gpu0011 and xgpu001", "gpu0011 and xgpu001"),
+        ("lost 10.20.30.40.", "lost 192.0.2.1."),
+        ("at fd00:10:20::30 since 12:34:56", "at 2001:db8::1 since 12:34:56"),
+        ("fe80::3eec:efff:fe12:3456%eth0", "2001:db8::1%eth0"),
+        ("listening on ::1 and 0000:07:00.0", "listening on ::1 and 0000:07:00.0"),
+        ("3C-EC-EF-12-34-56", "02:00:00:00:00:01"),
+        ("Reference ID    : 0A141E28 (10.20.30.40)", "Reference ID    : C0000002 (192.0.2.1)"),
+        ("Reference ID    : 00000000 ()", "Reference ID    : 00000000 ()"),
+        ("root=UUID=4c4c4544-0042-3510-8052-b4c04f564d33", "root=UUID=00000000-0000-4000-8000-000000000001"),
+        ("Authorization: Bearer abcd.efgh.ijkl", "Authorization: Bearer removed"),
+        ("cs_agent_abcd1234_a-secret", "removed"),
         ("API_KEY=abcd1234efgh", "API_KEY=removed"),
         ("proxy http://user:secret1@proxy", "proxy http://removed@proxy"),
         ("net.core.somaxconn = 4096", "net.core.somaxconn = 4096"),
@@ -148,6 +164,46 @@ def test_redacting_takes_out_names_and_secrets_and_keeps_figures(text: str, show
     assert Redaction("gpu001")(text) == shown
 
 
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/sys/class/dmi/id/product_serial", "J1K2L3\n"),
+        ("/sys/class/dmi/id/product_uuid", "4c4c4544-0042-3510-8052-b4c04f564d33\n"),
+        ("/sys/class/dmi/id/chassis_asset_tag", "Rack 12, slot 4\n"),
+        ("/proc/sys/kernel/hostname", "gpu001\n"),
+    ],
+)
+def test_a_file_that_is_nothing_but_a_name_is_taken_out_whole(path: str, text: str, tmp_path: Path) -> None:
+    record = {"kind": "read", "key": path, "captured_at": 1.0, "outcome": "ok", "value": text}
+    write_capture(str(tmp_path / "c.tar.gz"), now(), "node", ProbeContext(), [record], Redaction("gpu001"))
+
+    assert ReplaySource(read_capture(str(tmp_path / "c.tar.gz")).snapshots[-1]).read(path) == "serial-1\n"
+
+
+def test_no_name_is_left_anywhere_in_a_redacted_archive(tmp_path: Path) -> None:
+    names = ["gpu001", "GPU-7f3a1c2e-11aa-4bcd-9def-0123456789ab", "10.20.30.40", "1654923012345"]
+    told = f'serial: "{names[3]}" of {names[1]} at {names[2]} on {names[0]}'
+    asked = [
+        ("read", f"/data/{names[0]}/conf", told),
+        ("run", json.dumps(["stat", "-f", f"/mnt/{names[2]}"]), [0, told, told, 0.1]),
+        ("call", f"realpath /data/{names[0]}", {"serial": names[3], names[0]: [told, {"uuid": names[1]}]}),
+        ("listdir", f"/data/{names[0]}", [names[0], names[2]]),
+    ]
+    records = [
+        {"kind": kind, "key": key, "captured_at": 1.0, "outcome": "ok", "value": value} for kind, key, value in asked
+    ]
+    refused = {"kind": "read", "key": f"/x/{names[0]}", "captured_at": 1.0, "outcome": "denied", "detail": told}
+    path = tmp_path / "c.tar.gz"
+
+    write_capture(
+        str(path), now(), "node", ProbeContext(None, f"/data/{names[0]}"), [*records, refused], Redaction("gpu001")
+    )
+
+    unpacked = gzip.decompress(path.read_bytes()).decode()
+    assert [name for name in names if name in unpacked] == []
+    assert read_capture(str(path)).context.checkpoint_dir == "/data/node"
+
+
 def test_two_gpus_still_differ_after_redacting() -> None:
     first, second = "GPU-7f3a1c2e-11aa-4bcd-9def-000000000000", "GPU-7f3a1c2e-11aa-4bcd-9def-ffffffffffff"
 
@@ -155,6 +211,121 @@ def test_two_gpus_still_differ_after_redacting() -> None:
 
     assert a != b
     assert a == again
+
+
+GOOD = {"captured_at": 1.0, "boottime": 1.0, "boot_id": "b", "entries": []}
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        [],
+        {"format": 1, "hostname": "h", "context": [None, None], "snapshots": []},
+        {"format": 1, "hostname": "h", "context": [None, None], "snapshots": [{**GOOD, "captured_at": 1e308}]},
+        {"format": 1, "hostname": "h", "context": [None, None], "snapshots": [{**GOOD, "captured_at": float("nan")}]},
+        {"format": 1, "hostname": "h", "context": [None, None], "snapshots": [{**GOOD, "boottime": 10**400}]},
+        {"format": 1, "hostname": "h", "context": [None, None], "snapshots": [{**GOOD, "entries": [{"kind": []}]}]},
+        {"format": 1, "hostname": "h", "context": [None, None], "snapshots": [{**GOOD, "entries": [7]}]},
+        {"format": 1, "hostname": "h", "context": 7, "snapshots": [GOOD]},
+        {"format": 99, "hostname": "h", "context": [None, None], "snapshots": [GOOD]},
+    ],
+)
+def test_an_index_that_makes_no_sense_is_no_capture(index: object, tmp_path: Path) -> None:
+    (tmp_path / "index.json").write_text(json.dumps(index))
+
+    with pytest.raises(AgentError, match="is not a capture"):
+        read_capture(str(tmp_path))
+
+
+def test_an_index_without_a_bottom_is_no_capture(tmp_path: Path) -> None:
+    (tmp_path / "index.json").write_text("[" * 200_000)
+
+    with pytest.raises(AgentError, match="is not a capture"):
+        read_capture(str(tmp_path))
+
+
+def hostile(path: Path, *members: tuple[tarfile.TarInfo, bytes]) -> str:
+    with tarfile.open(path, "w:gz") as archive:
+        for member, content in members:
+            archive.addfile(member, io.BytesIO(content))
+    return str(path)
+
+
+def link(name: str, target: str, kind: bytes) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname = kind, target
+    return member
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE])
+def test_links_and_devices_in_an_archive_lead_nowhere(kind: bytes, tmp_path: Path) -> None:
+    path = hostile(tmp_path / "c.tar.gz", (link("index.json", "/etc/passwd", kind), b""))
+
+    with pytest.raises(AgentError, match="is not a capture"):
+        read_capture(path)
+
+
+def test_nothing_of_an_archive_is_written_anywhere(tmp_path: Path) -> None:
+    escaping = tarfile.TarInfo("../../escaped")
+    escaping.size = 1
+    (tmp_path / "deep/er").mkdir(parents=True)
+    path = hostile(tmp_path / "deep/er/c.tar.gz", (escaping, b"x"))
+
+    with pytest.raises(AgentError, match="is not a capture"):
+        read_capture(path)
+
+    assert [one.name for one in tmp_path.rglob("*") if one.is_file()] == ["c.tar.gz"]
+
+
+@pytest.mark.parametrize("header", ["path", "file"])
+def test_an_archive_that_unpacks_to_gigabytes_is_refused_before_it_has(
+    header: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capture_module, "MAX_CAPTURE_BYTES", 1024 * 1024)
+    monkeypatch.setattr(capture_module, "MAX_OVERHEAD_BYTES", 1024 * 1024)
+    member, content = tarfile.TarInfo("x"), b"0" * (8 * 1024 * 1024)
+    if header == "path":
+        member.pax_headers = {"comment": content.decode()}
+        content = b""
+    member.size = len(content)
+    path = hostile(tmp_path / "c.tar.gz", (member, content))
+
+    with pytest.raises(AgentError, match="more than 256 MiB"):
+        read_capture(path)
+
+
+def test_a_flipped_bit_in_an_archive_is_said_in_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "c.tar.gz"
+    source = RecordingSource()
+    source.read("/proc/meminfo")
+    write_capture(str(path), now(), "gpu001", ProbeContext(), source.records, keep_everything)
+    whole = path.read_bytes()
+
+    for place in range(20, len(whole), 7):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
+        try:
+            read_capture(str(path))
+        except AgentError as error:
+            assert "is not a capture" in str(error)  # a flipped time stamp is read as it stands
+
+
+@pytest.mark.parametrize("name", ["files/unixtime.a", "commands/adjtimex"])
+def test_a_mirror_that_makes_no_sense_is_no_capture(name: str, tmp_path: Path) -> None:
+    for directory in ("files", "commands"):
+        (tmp_path / directory).mkdir()
+    (tmp_path / "files/unixtime.a").write_text("1795978236")
+    (tmp_path / name).write_text("yesterday")
+
+    with pytest.raises(AgentError, match="is not a capture"):
+        read_capture(str(tmp_path))
+
+
+def test_only_known_names_of_a_directory_are_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a-pipe-that-nobody-writes")
+    (tmp_path / "nvidia-smi-q.xml").mkdir()
+
+    with pytest.raises(AgentError, match="holds no capture"):
+        read_capture(str(tmp_path))
 
 
 @needs_captures
