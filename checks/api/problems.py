@@ -53,6 +53,18 @@ def problem_handler(error: Exception, context: dict[str, Any]) -> Response | Non
     return response
 
 
+def refusal(error: Exception) -> JsonResponse | None:
+    """The same for a view that goes its own way; None for an error that nobody foresaw."""
+    described = _describe(error)
+    if described is None:
+        return None
+    status, code, detail, headers = described
+    response = problem_response(status=status, code=code, detail=detail)
+    for name, value in headers.items():
+        response[name] = value
+    return response
+
+
 def _describe(error: Exception) -> tuple[int, str, str, dict[str, str]] | None:
     if isinstance(error, CountersignError):
         return error.status, error.code, error.message, _challenge(error.status)

@@ -5,6 +5,7 @@ With several web processes the limits multiply by their number: they stop a loop
 
 import time
 
+from django.http import HttpRequest
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
@@ -22,7 +23,7 @@ class AgentThrottle(BaseThrottle):
     _window = 0
     _counts: dict[str, int] = {}
 
-    def allow_request(self, request: Request, view: APIView) -> bool:
+    def allow_request(self, request: HttpRequest | Request, view: APIView) -> bool:
         kind = type(self)
         window = int(time.monotonic() // WINDOW_S)
         if window != kind._window or len(kind._counts) > _MOST_CALLERS:
@@ -44,7 +45,7 @@ class EnrolmentThrottle(AgentThrottle):
     _counts: dict[str, int] = {}
 
 
-def _caller(request: Request) -> str:
+def _caller(request: HttpRequest | Request) -> str:
     """The public part of the token, or the address."""
     parts = request.META.get("HTTP_AUTHORIZATION", "").split("_", 3)
     return parts[2] if len(parts) == 4 else (client_address(request) or "")

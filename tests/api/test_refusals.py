@@ -23,11 +23,21 @@ def test_a_program_that_calls_the_portal_by_another_name_reads_a_problem(client:
 
 
 @pytest.mark.parametrize("address", ["/gate/lab", "/api/v1/clusters/lab/readiness"])
-def test_a_browsers_cookie_while_the_database_is_away_brings_no_page(client: Client, address: str) -> None:
-    client.raise_request_exception = False
+def test_a_browsers_cookie_means_nothing_to_a_program(
+    client: Client, address: str
+) -> None:
     client.cookies[settings.SESSION_COOKIE_NAME] = "0123456789abcdefghijklmnopqrstuv"
     with database_away():
         response = client.get(address)
+
+    assert response.status_code == 401
+    assert b"<html" not in response.content.lower()
+
+
+@pytest.mark.parametrize("address", ["/gate/lab", "/api/v1/clusters/lab/readiness"])
+def test_a_token_while_the_database_is_away_brings_no_page(client: Client, address: str) -> None:
+    with database_away():
+        response = client.get(address, headers={"Authorization": "Bearer cs_gate_abcdefgh_secret"})
 
     assert response.status_code == 503
     assert b"unknown" in response.content
