@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,9 +14,10 @@ from checks.domain.items import Item
 from checks.domain.tables import CatalogueError, CatalogueInvalid, Table
 from checks.domain.verdicts import Layer
 
-__all__ = ["Catalogue", "CatalogueError", "CatalogueInvalid", "Change", "load_catalogue"]
+__all__ = ["Catalogue", "CatalogueError", "CatalogueInvalid", "Change", "FactLabel", "load_catalogue"]
 
 _HEAD = "catalogue.toml"
+_FACTS = "facts.toml"
 _PROFILES = "profiles"
 
 #: A catalogue's files by their name under its folder, parsed from TOML (or read back from the database).
@@ -36,15 +37,26 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogue:
-    """Every item and hardware profile of one version.
+class FactLabel:
+    """What people call a fact; *alone*: its value needs no name, since the item's title says what it is."""
 
+    en: str
+    zh: str
+    alone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """Every item and hardware profile of one version; items in the order in which a reader meets them.
+
+    ``labels`` name facts for people, by fact, or by ``item.fact`` where a fact means something else in one item.
     ``files`` is what the catalogue was read from; it is kept so that the database stores exactly what was loaded.
     """
 
     version: str
     items: Mapping[str, Item]
     profiles: Mapping[str, Profile]
+    labels: Mapping[str, FactLabel]
     files: Files
 
     @property
@@ -52,9 +64,24 @@ class Catalogue:
         """SHA-256 of the whole content, texts included."""
         return digest(Tag.CATALOGUE, self.files)
 
+    def label(self, item: str, fact: str, language: str) -> str:
+        """What people call *fact* of *item*; its own name where the catalogue has no word for it."""
+        label = self._label(item, fact)
+        if label is None:
+            return fact.replace("_", " ")
+        return label.zh if language.startswith("zh") else label.en
+
+    def says_itself(self, item: str, fact: str) -> bool:
+        """Whether a value of *fact* needs no label beside the item's title."""
+        label = self._label(item, fact)
+        return label is not None and label.alone
+
+    def _label(self, item: str, fact: str) -> FactLabel | None:
+        return self.labels.get(f"{item}.{fact}") or self.labels.get(fact)
+
     def as_json(self) -> dict[str, object]:
-        """The document that the database stores."""
-        return {"files": dict(self.files)}
+        """The document that the database stores; JSONB keeps no order of keys, so the order of items stands beside."""
+        return {"files": dict(self.files), "order": list(self.items)}
 
     @classmethod
     def from_json(cls, document: Mapping[str, object]) -> Catalogue:
@@ -66,7 +93,8 @@ class Catalogue:
         files = document.get("files")
         if not isinstance(files, Mapping):
             raise CatalogueInvalid((CatalogueError(_HEAD, "-", "files", "are missing in the stored document"),))
-        return _read(files, [])
+        order = document.get("order", [])
+        return _read(_in_order(files, order if isinstance(order, list) else []), [])
 
     def diff(self, other: Catalogue) -> tuple[Change, ...]:
         """What one finds in *other* that was different here, sorted by kind and key."""
@@ -101,12 +129,32 @@ def _read(files: Files, errors: list[CatalogueError]) -> Catalogue:
         version=head.text("version"),
         items=dict(_items(files, errors)),
         profiles=dict(_profiles(files, errors)),
+        labels=dict(_labels(files, errors)),
         files=files,
     )
     head.close()
     if errors:
         raise CatalogueInvalid(tuple(sorted(errors, key=lambda error: (error.file, error.item, error.args))))
     return catalogue
+
+
+def _in_order(files: Files, order: Sequence[object]) -> Files:
+    """The files with their tables in the order of *order*; what it does not name stays behind."""
+    place = {key: number for number, key in enumerate(order)}
+    return {
+        name: dict(sorted(held.items(), key=lambda entry: place.get(entry[0], len(place))))
+        for name, held in files.items()
+    }
+
+
+def _labels(files: Files, errors: list[CatalogueError]) -> Iterator[tuple[str, FactLabel]]:
+    for name, held in files.get(_FACTS, {}).items():
+        if not isinstance(held, Mapping):
+            errors.append(CatalogueError(_FACTS, name, "-", "is not a table"))
+            continue
+        table = Table(held, _FACTS, name, errors)
+        yield name, FactLabel(en=table.text("en"), zh=table.text("zh"), alone=table.take("alone", bool, False))
+        table.close()
 
 
 def _items(files: Files, errors: list[CatalogueError]) -> Iterator[tuple[str, Item]]:
@@ -131,7 +179,7 @@ def _profiles(files: Files, errors: list[CatalogueError]) -> Iterator[tuple[str,
         if file.startswith(f"{_PROFILES}/"):
             key = Path(file).stem
             yield key, read_profile(Table(held, file, key, errors), key)
-        elif file != _HEAD and file not in layers:
+        elif file not in (_HEAD, _FACTS) and file not in layers:
             errors.append(CatalogueError(file, "-", "-", "is not the file of a layer"))
 
 

@@ -2,11 +2,15 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db.models import Count, F, Max, Q, QuerySet
 
+from checks.domain.verdicts import Verdict
 from checks.models import Cluster, Flip, Gap, Node, RecheckRequest
+
+# Each cadence that a machine measures by itself has reported within this time of its enrolment.
+FIRST_VERDICTS = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,20 +27,33 @@ class FlipGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class Enrolled:
+    """Nodes that came into one cluster; *hostname* is one of them."""
+
+    cluster_id: int
+    nodes: int
+    at: datetime
+    hostname: str
+
+
+@dataclass(frozen=True, slots=True)
 class Since:
     """What changed after *start*; ``more`` flips of other kinds are not in the list."""
 
     start: datetime
     flips: tuple[FlipGroup, ...]
     gaps: tuple[Gap, ...]
+    enrolled: tuple[Enrolled, ...]
     more: int
 
 
 def since(clusters: Collection[Cluster], start: datetime, *, limit: int) -> Since:
-    """Changes in *clusters* after *start*: two statements."""
+    """Changes in *clusters* after *start*: three statements. A new node's first passes are no news beside it."""
+    first_passes = Q(at__lt=F("node__enrolled_at") + FIRST_VERDICTS, raw__in=[Verdict.PASS.value, Verdict.NA.value])
     changed = Flip.objects.filter(cluster__in=clusters, at__gt=start).exclude(raw=F("raw_before"))
     grouped = (
-        changed.values("cluster_id", "item", "raw_before", "raw")
+        changed.exclude(first_passes)
+        .values("cluster_id", "item", "raw_before", "raw")
         .annotate(last=Max("at"), nodes=Count("node", distinct=True), hostname=Max("node__hostname"))
         .order_by("-last")
     )
@@ -47,7 +64,15 @@ def since(clusters: Collection[Cluster], start: datetime, *, limit: int) -> Sinc
         for row in grouped
     ]
     gaps = Gap.objects.filter(node__cluster__in=clusters, node__retired_at=None).filter(_touches(start))
-    return Since(start, tuple(groups[:limit]), _newest(gaps, limit), max(0, len(groups) - limit))
+    return Since(
+        start, tuple(groups[:limit]), _newest(gaps, limit), _enrolled(clusters, start), max(0, len(groups) - limit)
+    )
+
+
+def _enrolled(clusters: Collection[Cluster], start: datetime) -> tuple[Enrolled, ...]:
+    nodes = Node.objects.filter(cluster__in=clusters, retired_at=None, enrolled_at__gt=start)
+    counted = nodes.values_list("cluster_id").annotate(n=Count("id"), at=Max("enrolled_at"), hostname=Max("hostname"))
+    return tuple(Enrolled(*row) for row in counted.order_by("cluster_id"))
 
 
 def flips_of(node: Node, *, item: str = "", limit: int) -> tuple[Flip, ...]:

@@ -2,16 +2,13 @@
 
 from datetime import datetime
 
-from django.db.models import F
-
 from checks.models import Evidence, Node
 from checks.selectors.pages_verdicts import ShownState, node_states
 
 
 def rows_of_node(node: Node, *, now: datetime) -> tuple[ShownState, ...]:
-    """Every row of *node*, worst first; what blocks before what only warns, shadow items last."""
-    rows = node_states(Node.objects.filter(pk=node.pk), now=now)
-    return tuple(rows.order_by("shadow", F("blocks").desc(), "rank", "layer", "item", "subject"))
+    """Every row of *node*, in no order: the page puts them into that of its rules."""
+    return tuple(node_states(Node.objects.filter(pk=node.pk), now=now))
 
 
 def rows_of_item(node: Node, item: str, *, now: datetime) -> tuple[ShownState, ...]:

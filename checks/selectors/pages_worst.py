@@ -36,11 +36,13 @@ class WorstNodes:
 def worst_nodes(nodes: QuerySet[Node], *, limit: int, now: datetime) -> WorstNodes:
     """Nodes of *nodes* whose live (not shadow) items do not all pass: three statements, whatever their number."""
     counts = _counts(nodes, now=now)
-    order = sorted(counts, key=lambda node_id: [-counts[node_id].get(verdict, 0) for verdict in SPEAKING])[:limit]
+    weight = {node_id: [-held.get(verdict, 0) for verdict in SPEAKING] for node_id, held in counts.items()}
+    # Equals by their key, so that the same ones are cut off each time.
+    order = sorted(counts, key=lambda node_id: (weight[node_id], node_id))[:limit]
     shown = {node.id: node for node in Node.objects.filter(id__in=order).select_related("readiness")}
     rows = _worst_rows(list(shown), now=now)
-    lines = (NodeLine(shown[key], counts[key], rows[key]) for key in order if key in rows)
-    return WorstNodes(tuple(lines), len(counts))
+    lines = [NodeLine(shown[key], counts[key], rows[key]) for key in order if key in rows]
+    return WorstNodes(tuple(sorted(lines, key=lambda line: (weight[line.node.id], line.node.hostname))), len(counts))
 
 
 def _counts(nodes: QuerySet[Node], *, now: datetime) -> dict[UUID, dict[Verdict, int]]:

@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from checks.domain.catalogue import Catalogue
 from checks.domain.items import COMPARISONS, Criterion, Item, NeedsLoad, Operator
 from checks.domain.memory import Value
 from checks.domain.operators import outcome
@@ -24,6 +26,7 @@ class CriterionLine:
     """One criterion as a page shows it; *missed* is the verdict that missing it gives, empty where it is met."""
 
     fact: str
+    label: str
     value: str
     needs: str
     note: str
@@ -40,7 +43,11 @@ class Rules:
     item: Item
     profile: Profile
     overrides: Mapping[str, Any]
-    catalogue_version: str
+    catalogue: Catalogue
+
+    def label(self, fact: str) -> str:
+        """What people call *fact*, in the reader's language."""
+        return self.catalogue.label(self.item.key, fact, get_language() or "en")
 
     def lines(self, value: Mapping[str, Any]) -> list[CriterionLine]:
         """Every criterion in force against *value*, the milder ones last."""
@@ -48,8 +55,9 @@ class Rules:
         return [
             CriterionLine(
                 fact=criterion.fact,
+                label=self.label(criterion.fact),
                 value=measured(self.item, criterion, value),
-                needs=needs(self.item, criterion, value),
+                needs=self.needs(criterion, value).removeprefix("= "),
                 note=_note(criterion, mild=criterion in self.item.warn_criteria),
                 origin=self.origin(stated[_same(criterion)]),
                 missed=self._missed(criterion, value),
@@ -64,15 +72,22 @@ class Rules:
         if criterion is None or not value.get("facts"):
             return ""
         shown = measured(self.item, criterion, value)
-        return self._named(criterion, shown) if len(self.item.criteria) > 1 else shown
+        return self.named(criterion, shown) if len(self.item.criteria) > 1 else shown
 
     def needed(self, value: Mapping[str, Any]) -> str:
         """What the criterion that a table has room for asks: the first one missed, else the first there is."""
         criterion = self._telling(value)
         if criterion is None:
             return ""
-        asked = needs(self.item, criterion, value)
-        return asked.removeprefix("= ") if value.get("facts") else self._named(criterion, asked)
+        asked = self.needs(criterion, value).removeprefix("= ")
+        return asked if value.get("facts") else self.named(criterion, asked)
+
+    def needs(self, criterion: Criterion, value: Mapping[str, Any]) -> str:
+        """What the criterion asks for, with sign and unit."""
+        other = criterion.threshold_fact
+        if other and other not in value.get("facts", {}):
+            return f"{_sign(criterion.operator)} {self.label(other)}"
+        return _NEEDS[criterion.operator](criterion, self.item.facts.get(criterion.fact, Unit.TEXT).value, value)
 
     def measured(self, values: Sequence[Mapping[str, Any]]) -> str:
         """What was measured for that criterion over one or several subjects; empty where nothing was."""
@@ -81,17 +96,19 @@ class Rules:
             return ""
         shown = list(dict.fromkeys(measured(self.item, criterion, value) for value in values))
         if len(shown) == 1:
-            return self._named(criterion, shown[0])
+            return self.named(criterion, shown[0])
         numbers = [value["facts"].get(criterion.fact) for value in values if value.get("facts")]
         if any(isinstance(number, bool) or not isinstance(number, int | float) for number in numbers):
             return ", ".join(shown[:3]) + ("…" if len(shown) > 3 else "")
         unit = self.item.facts.get(criterion.fact, Unit.TEXT).value
-        return self._named(criterion, f"{figures.number(min(numbers))} – {figures.shown(max(numbers), unit)}")
+        return self.named(criterion, f"{figures.number(min(numbers))} – {figures.shown(max(numbers), unit)}")
 
-    def _named(self, criterion: Criterion, shown: str) -> str:
-        """A bare yes, no or count says nothing without the fact's name."""
+    def named(self, criterion: Criterion, shown: str) -> str:
+        """A bare yes, no or count says nothing without the fact's name, unless the item's title is its name."""
         bare = self.item.facts.get(criterion.fact, Unit.TEXT) in (Unit.BOOL, Unit.COUNT)
-        return f"{criterion.fact} {shown}" if bare else shown
+        if not bare or self.catalogue.says_itself(self.item.key, criterion.fact):
+            return shown
+        return _("%(fact)s: %(value)s") % {"fact": self.label(criterion.fact), "value": shown}
 
     def _telling(self, value: Mapping[str, Any]) -> Criterion | None:
         missed = (one for one in self.item.all_criteria if self._missed(one, value))
@@ -112,7 +129,7 @@ class Rules:
             said = {"profile": self.profile.key, "name": name, "source": source}
             return _("profile %(profile)s: %(name)s (%(source)s)") % said
         if stated.threshold_fact:
-            return _("the machine itself: %(fact)s") % {"fact": stated.threshold_fact}
+            return _("the machine itself: %(fact)s") % {"fact": self.label(stated.threshold_fact)}
         return _("catalogue")
 
     def override_says(self) -> str:
@@ -128,11 +145,6 @@ class Rules:
         if found.verdict is Verdict.PASS:
             return ""
         return "warn" if criterion in self.item.warn_criteria and found.verdict is Verdict.FAIL else found.verdict.value
-
-
-def needs(item: Item, criterion: Criterion, value: Mapping[str, Any]) -> str:
-    """What the criterion asks for, with sign and unit."""
-    return _NEEDS[criterion.operator](criterion, item.facts.get(criterion.fact, Unit.TEXT).value, value)
 
 
 def measured(item: Item, criterion: Criterion, value: Mapping[str, Any]) -> str:
@@ -182,11 +194,9 @@ def _note(criterion: Criterion, *, mild: bool) -> str:
 
 
 def _compared(criterion: Criterion, unit: str, value: Mapping[str, Any]) -> str:
-    if criterion.threshold_fact:
-        other = value.get("facts", {}).get(criterion.threshold_fact)
-        held = criterion.threshold_fact if other is None else figures.shown(other, unit)
-        return f"{_sign(criterion.operator)} {held}"
-    return f"{_sign(criterion.operator)} {figures.shown(criterion.threshold, unit)}"
+    other = criterion.threshold_fact
+    threshold = value["facts"][other] if other else criterion.threshold
+    return f"{_sign(criterion.operator)} {figures.shown(threshold, unit)}"
 
 
 def _gained(criterion: Criterion, unit: str, value: Mapping[str, Any]) -> str:

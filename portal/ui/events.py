@@ -9,8 +9,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from checks.models import Cluster, Flip, Gap, Node, RecheckRequest
-from checks.selectors.pages_history import FlipGroup
+from checks.selectors.pages_history import Enrolled, FlipGroup
 from portal.ui import times, words
+from portal.ui.details import detail_said
 from portal.ui.subjects import subjects_said
 
 
@@ -114,6 +115,19 @@ def of_gap(cluster: Cluster, gap: Gap) -> Event:
     return Event(gap.started_at, "stale", title, detail, reverse("ui:node", args=[cluster.slug, gap.node.hostname]))
 
 
+def of_enrolled(cluster: Cluster, enrolled: Enrolled) -> Event:
+    """Nodes that came into the cluster."""
+    one = enrolled.nodes == 1
+    said = ngettext("%(n)d node enrolled", "%(n)d nodes enrolled", enrolled.nodes) % {"n": enrolled.nodes}
+    title = _("%(node)s enrolled") % {"node": enrolled.hostname} if one else said
+    href = (
+        reverse("ui:node", args=[cluster.slug, enrolled.hostname])
+        if one
+        else reverse("ui:cluster", args=[cluster.slug])
+    )
+    return Event(enrolled.at, "", title, cluster.slug, href)
+
+
 def of_recheck(recheck: RecheckRequest) -> Event:
     """What a person asked a node to measure again."""
     who = recheck.requested_by.shown_name if recheck.requested_by else ""
@@ -132,7 +146,7 @@ def item_href(cluster: Cluster, hostname: str, item: str, subject: str = "") -> 
 def reason_said(reason: str, detail: str) -> str:
     """Why a verdict is not a pass: our word for the reason, and what the agent or judge said about it."""
     word = str(words.REASONS.get(reason, reason)) if reason else ""
-    return ": ".join(part for part in (word, detail) if part)
+    return ": ".join(part for part in (word, detail_said(detail)) if part)
 
 
 def _arrow(before: str, after: str) -> str:

@@ -17,6 +17,11 @@ from portal.ui import words
 CELL = 15
 # A column that stands for many nodes also holds their number.
 WIDE_CELL = 36
+# Few columns share this room, so that their map fills its sheet, or a phone; no cell grows beyond the widest.
+ROOM, ROOM_BY_PLACE = 730, 120
+WIDEST_CELL = 365
+# Width of one character of a column's name.
+CHARACTER = 7
 GROUP_GAP = 9
 # Wider than a page: the matrix scrolls under its sticky names.
 PAGE_WIDTH = 1030
@@ -93,11 +98,32 @@ class Matrix:
     title: str | Promise
     hint: str | Promise
     width: int
+    cell: int
     counted: bool
     groups: tuple[Group, ...]
     marked_columns: tuple[Mark, ...]
     layers: tuple[LayerLines, ...]
     legend: tuple[Verdict, ...] = LEGEND
+
+    @property
+    def kind(self) -> str:
+        """Which of the two maps of a page it is: by node or by place."""
+        return "place" if self.counted else "node"
+
+    @property
+    def quiet_width(self) -> int:
+        """Width of a field that passes."""
+        return self.cell - 4
+
+    @property
+    def dot_at(self) -> float:
+        """Where a dot stands in the middle of its cell."""
+        return self.cell / 2 - 2
+
+    @property
+    def titled(self) -> bool:
+        """Whether items' titles have room beside their keys."""
+        return not self.counted and self.width <= ROOM + CELL * GROUP_GAP
 
     @property
     def scrolls(self) -> bool:
@@ -116,10 +142,11 @@ class Links:
 class Grid:
     """Where each column lies."""
 
-    def __init__(self, columns: Sequence[Column], cell: int) -> None:
+    def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = columns
-        self.counted = cell > CELL
-        self.cell = cell
+        self.counted = any(column.counted for column in columns)
+        least, room = (WIDE_CELL, ROOM_BY_PLACE) if self.counted else (CELL, ROOM)
+        self.cell = min(WIDEST_CELL, max(least, room // len(columns)))
         self.at: dict[str, int] = {}
         self.groups: list[Group] = []
         self.end = 0
@@ -155,17 +182,17 @@ def draw(
     language: str,
 ) -> Matrix:
     """The heat map of *rows* over *columns*, layer by layer; what has no probe yet stands last."""
-    grid = Grid(columns, WIDE_CELL if any(column.counted for column in columns) else CELL)
+    grid = Grid(columns)
     found = {row.item: row for row in rows}
     layers = []
-    order = sorted(items, key=lambda key: (items[key].shadow, key))
+    order = sorted(items, key=lambda key: items[key].shadow)
     for layer in Layer:
         keys = [key for key in order if items[key].layer is layer and key in found]
         lines = tuple(_line(grid, found[key], items[key], links, language) for key in keys)
         if lines:
             layers.append(LayerLines(layer.value, lines))
     groups = [Group(_shared_start([column.key for column in columns]), 0)] if grid.counted else grid.groups
-    return Matrix(title, hint, grid.end, grid.counted, tuple(groups), tuple(_marks(grid)), tuple(layers))
+    return Matrix(title, hint, grid.end, grid.cell, grid.counted, tuple(groups), tuple(_marks(grid)), tuple(layers))
 
 
 def _marks(grid: Grid) -> Iterable[Mark]:
@@ -180,18 +207,24 @@ def _marks(grid: Grid) -> Iterable[Mark]:
         if not wanted or any(abs(middle - other) < 2 * CELL for other in taken):
             continue
         taken.append(middle)
-        short = _short_place(column.key[len(shared) :]) if grid.cell > CELL else _short(column.key)
+        short = _short_place(column.key[len(shared) :], grid.cell) if grid.counted else _short(column.key, grid.cell)
         title = f"{column.key} ({column.nodes})" if column.counted else column.key
         yield Mark(title, short, column.href, middle, column.off)
 
 
-def _short(hostname: str) -> str:
+def _short(hostname: str, room: int) -> str:
+    """The host's own name where a column has the room, else its number."""
+    own = hostname.split(".")[0]
+    if room > 2 * CELL:
+        most = room // CHARACTER
+        return own if len(own) <= most else "…" + own[1 - most :]
     digits = "".join(character if character.isdigit() else " " for character in hostname.split(".")[0]).split()
     return digits[-1][-3:] if digits else hostname[:3]
 
 
-def _short_place(place: str) -> str:
-    return place if len(place) <= 5 else "…" + place[-4:]
+def _short_place(place: str, room: int) -> str:
+    most = room // CHARACTER
+    return place if len(place) <= most else "…" + place[1 - most :]
 
 
 def _shared_start(keys: Sequence[str]) -> str:
@@ -230,10 +263,10 @@ def _line(grid: Grid, row: MatrixRow, item: Item, links: Links, language: str) -
 def _shapes(grid: Grid, row: MatrixRow, links: Links) -> SafeString:
     worst = _worst(row)
     fields = grid.runs(key for key, verdict in worst.items() if verdict is Verdict.PASS)
-    size = "" if grid.cell == CELL else "-wide"
-    html = [_field(x, width, f"pass{size}") for x, width in fields]
+    kind = "place" if grid.counted else "node"
+    html = [_field(x, width, f"pass-{kind}") for x, width in fields]
     html += [
-        _field(x, width, f"unproved{size}") for x, width in grid.runs(key for key in row.unproved if key not in worst)
+        _field(x, width, f"unproved-{kind}") for x, width in grid.runs(key for key in row.unproved if key not in worst)
     ]
     deviating = sorted(
         (grid.at[key], key) for key, verdict in worst.items() if verdict is not Verdict.PASS and key in grid.at
@@ -257,11 +290,12 @@ def _worst(row: MatrixRow) -> dict[str, Verdict]:
 
 def _cell(grid: Grid, row: MatrixRow, x: int, key: str, verdict: Verdict, links: Links) -> SafeString:
     number = row.nodes[verdict][key]
-    count = format_html('<text x="{}" y="14">{}</text>', x + 16, number) if grid.cell > CELL else ""
-    title = f"{key} · {row.item} · {words.VERDICTS[verdict]}" + (f" × {number}" if grid.cell > CELL else "")
+    count = format_html('<text x="{}" y="14">{}</text>', x + 16, number) if grid.counted else ""
+    title = f"{key} · {row.item} · {words.VERDICTS[verdict]}" + (f" × {number}" if grid.counted else "")
+    at = x + 1 if grid.counted else x + (grid.cell - 13) / 2
     return format_html(
         '<a class="cell is-{0}" href="{1}" aria-label="{2}"><title>{2}</title>'
         '<rect class="bg" x="{3}" width="{4}" height="20"/>'
         '<use href="#v-{0}" x="{5}" y="3.5" width="13" height="13"/>{6}</a>',
-        verdict.value, links.cell(row.item, key), title, x, grid.cell, x + 1, count,
+        verdict.value, links.cell(row.item, key), title, x, grid.cell, f"{at:g}", count,
     )  # fmt: skip

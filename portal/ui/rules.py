@@ -7,9 +7,9 @@ from portal.ui.criteria import Rules
 
 def rules_of(cluster: Cluster, node: Node | None = None) -> dict[str, Rules]:
     """Every item as it is in force for *node*, or for the cluster's own profile."""
-    stated, ruleset = catalogue_in_force().items, ruleset_for(cluster, node)
+    catalogue, ruleset = catalogue_in_force(), ruleset_for(cluster, node)
     return {
-        key: Rules(stated[key], item, ruleset.profile, cluster.overrides, ruleset.catalogue_version)
+        key: Rules(catalogue.items[key], item, ruleset.profile, cluster.overrides, catalogue)
         for key, item in ruleset.items.items()
-        if key in stated
+        if key in catalogue.items
     }

@@ -14,10 +14,13 @@ from checks.domain.readiness import Answer, Why
 from checks.models import Cluster
 from checks.selectors.nodesets import fold_node_set
 from portal.ui import figures, words
-from portal.ui.criteria import Rules, needs
+from portal.ui.criteria import Rules
+from portal.ui.details import detail_said
 from portal.ui.events import item_href
 from portal.ui.subjects import subjects_said
 
+# What one role is told to do at once; the list of causes beside it holds all of it.
+TODOS = 6
 # Something was measured and does not hold; every other reason says that it could not be told.
 _MISSED = frozenset({"criterion", "not_uniform", "suspect_check"})
 
@@ -47,17 +50,24 @@ class Act:
     people: str
     mine: bool
     todos: tuple[Stop, ...]
+    more: int
 
 
 def stops_of(answer: Answer, *, cluster: Cluster, rules: Mapping[str, Rules]) -> tuple[Stop, ...]:
-    """The answer's reasons by cause, in the gate's own order of severity; the wider cause first among equals.
+    """The answer's reasons by cause, worst first; among equals the wider cause first, then the catalogue's order.
 
     One cause is one item that fails alike on some nodes, or one reason for which some nodes could not be measured: a
     tool that hangs takes a dozen items with it, and is one thing to mend.
     """
     cut_off = answer.reasons_total > len(answer.reasons)
     stops = [_stop(held, cluster=cluster, rules=rules, cut_off=cut_off) for held in _causes(answer.reasons)]
-    return tuple(sorted(stops, key=lambda stop: (words.WORST_FIRST.index(stop.verdict), -stop.nodes)))
+    place = {key: number for number, key in enumerate(rules)}
+    return tuple(
+        sorted(
+            stops,
+            key=lambda stop: (words.WORST_FIRST.index(stop.verdict), -stop.nodes, place.get(stop.item, len(place))),
+        )
+    )
 
 
 def acts_of(stops: Sequence[Stop], *, roles: Collection[str], people: Mapping[str, Sequence[str]]) -> tuple[Act, ...]:
@@ -66,7 +76,14 @@ def acts_of(stops: Sequence[Stop], *, roles: Collection[str], people: Mapping[st
     for stop in stops:
         by_owner.setdefault(stop.owner, []).append(stop)
     acts = [
-        Act(owner, ", ".join(people.get(owner, ())), owner in roles, tuple(todos)) for owner, todos in by_owner.items()
+        Act(
+            owner,
+            ", ".join(people.get(owner, ())),
+            owner in roles,
+            tuple(todos[:TODOS]),
+            max(0, len(todos) - TODOS),
+        )
+        for owner, todos in by_owner.items()
     ]
     return tuple(sorted(acts, key=lambda act: not act.mine))
 
@@ -121,15 +138,16 @@ def _now(held: Sequence[Why], known: Rules | None) -> str:
 
 def _value(why: Why, known: Rules | None) -> str:
     criterion = _criterion(why, known)
-    unit = known.item.facts[criterion.fact].value if known and criterion else ""
-    return figures.shown(why.value, unit)
+    if known is None or criterion is None:
+        return detail_said(figures.shown(why.value))
+    return known.named(criterion, figures.shown(why.value, known.item.facts[criterion.fact].value))
 
 
 def _needs(why: Why, known: Rules | None) -> str:
     criterion = _criterion(why, known)
     if known is None or criterion is None or why.code.value != "criterion":
         return ""
-    return needs(known.item, criterion, {"facts": {}}).removeprefix("= ")
+    return known.needs(criterion, {}).removeprefix("= ")
 
 
 def _criterion(why: Why, known: Rules | None) -> Criterion | None:

@@ -147,6 +147,12 @@ WHOLE_TITLES: dict[str, Promise] = {
     "hung": _("A tool hangs"),
     "denied": _("Access denied"),
     "unreadable": _("An answer that nobody understands"),
+    "not_captured": _("Not in the capture"),
+    "not_judged": _("Not judged at the moment"),
+    "not_loaded": _("Not yet proved under load"),
+    "no_threshold": _("No threshold for this hardware"),
+    "not_measured_under_version": _("Not measured under this version"),
+    "one_boot": _("Seen under one boot only"),
     "error": _("A probe fails"),
     "rejudging": _("Being judged by new rules"),
     "hardware_changed": _("Hardware changed"),
@@ -165,6 +171,11 @@ WHOLE_REMEDIES: dict[str, Promise] = {
     "hung": _("Look at the driver first: `dmesg` and the tool by hand; a reboot frees what hangs in the kernel."),
     "denied": _("Let the agent run as root, or give its user the right to read."),
     "unreadable": _("Update the agent, and report the raw evidence if that does not help."),
+    "not_captured": _("Take a new capture with `readiness-agent capture`, as root."),
+    "not_judged": _("Wait until what stands in the way has ended, then measure again."),
+    "no_threshold": _("Give the node the hardware profile that fits it, or the cluster a threshold of its own."),
+    "not_measured_under_version": _("Wait for the agent's next report, or ask for a re-check."),
+    "one_boot": _("Write it to a file that is read at boot, or wait for the next boot."),
     "error": _("Update the agent, and report the raw evidence if that does not help."),
     "rejudging": _("Wait a few seconds."),
     "hardware_changed": _("Confirm the changed hardware, or put the old part back."),
@@ -176,7 +187,9 @@ WHOLE_REMEDIES: dict[str, Promise] = {
 
 OPERATORS: dict[str, str] = {"eq": "=", "ne": "≠", "lt": "<", "le": "≤", "gt": ">", "ge": "≥"}
 
-UNITS: dict[str, str] = {
+UNITS: dict[str, str | Promise] = {
+    "packets": pgettext_lazy("unit", "packets"),
+    "lanes": pgettext_lazy("unit", "lanes"),
     "percent": "%",
     "celsius": "°C",
     "watts": "W",

@@ -35,6 +35,40 @@ def test_what_the_database_stores_is_the_whole_catalogue(catalogue: Catalogue) -
     assert again.diff(catalogue) == ()
 
 
+def test_a_store_that_sorts_keys_does_not_lose_the_order_of_items(catalogue: Catalogue) -> None:
+    again = Catalogue.from_json(json.loads(json.dumps(catalogue.as_json(), sort_keys=True)))
+
+    assert list(again.items) == list(catalogue.items)
+    assert list(again.items)[:3] == ["gpu-present", "gpu-clean", "gpu-ecc"]
+
+
+def test_every_fact_that_is_judged_has_a_name_for_people_in_both_languages(catalogue: Catalogue) -> None:
+    judged = {
+        (item.key, fact)
+        for item in catalogue.items.values()
+        for criterion in item.all_criteria
+        for fact in (criterion.fact, criterion.threshold_fact)
+        if fact
+    }
+
+    assert [where for where in sorted(judged) if catalogue.label(*where, "zh") == where[1].replace("_", " ")] == []
+    assert catalogue.label("gpu-ecc", "ecc_enabled", "en") == "ECC on"
+    assert catalogue.label("gpu-ecc", "ecc_enabled", "zh-hans") == "ECC 已开启"
+
+
+def test_a_fact_without_a_name_is_called_what_it_is(catalogue: Catalogue) -> None:
+    assert catalogue.label("gpu-ecc", "brand_new_fact", "en") == "brand new fact"
+
+
+def test_a_name_that_lacks_a_language_is_a_mistake(copy: Path) -> None:
+    change(copy / "facts.toml", 'ecc_enabled = { en = "ECC on", zh', 'ecc_enabled = { en = "ECC on", xx')
+
+    with pytest.raises(CatalogueInvalid) as refused:
+        load_catalogue(copy)
+
+    assert "facts.toml: [ecc_enabled] zh: is missing; write a text" in refused.value.message
+
+
 def test_every_mistake_is_named_at_once_with_file_item_and_key(copy: Path) -> None:
     change(copy / "system.toml", 'operator = "survives"', 'operator = "survive"')
     change(copy / "physical.toml", "settle = 1", 'settle = "one"')

@@ -44,7 +44,7 @@ def test_what_stops_it_says_where_how_much_what_is_needed_and_who_cures_it(sight
     assert "gpu-003 GPU 3" in row
     assert "8\u202flanes" in row
     assert "16\u202flanes" in row
-    assert "Hardware engineer" in row
+    assert 'data-label="Owner">Hardware<' in row
     assert 'href="/clusters/helios/nodes/gpu-003/items/gpu-pcie-width/?subject=gpu3"' in page
 
 
@@ -94,6 +94,30 @@ def test_what_failed_since_yesterday_stands_there_and_an_earlier_visit_is_rememb
     session["looked_at"] = (now - 3 * HOUR).isoformat()
     session.save()
     assert "your last visit" in sight.text("/")
+
+
+def test_nodes_that_came_in_are_one_line_and_their_first_passes_none(sight: Sight) -> None:
+    page = sight.text("/")
+    since = page[page.index('aria-labelledby="since"') :]
+    assert "4 nodes enrolled" in since
+    assert "gpu-ecc" not in since  # it passed at once; what a load proved an hour later is news
+    assert "gpu-pcie-width on gpu-003" in since
+
+
+def test_nobody_is_told_more_than_six_things_at_once(sight: Sight, fleet: Fleet, now: datetime) -> None:
+    low = {"live": 1, "configured": 1}
+    items = ("sysctl-somaxconn", "sysctl-syn-backlog", "sysctl-netdev-backlog", "sysctl-file-max")
+    fails: dict[str, dict[str, object]] = {item: {**low} for item in items} | {
+        "sysctl-swappiness": {"live": 60, "configured": 60},
+        "ulimit-nofile": {"soft": 1024, "hard": 1024},
+        "hung-io": {"stuck_tasks": 3},
+        "clock-sync": {"synchronized": False},
+    }
+    fleet.report("gpu-002", at=now, changed=fails)
+    acts = sight.text("/").partition('class="acts"')[2].partition("</section>")[0]
+    platform = acts.partition("AI platform engineer")[2].partition("Hardware engineer")[0]
+    assert platform.count('class="clip"') == 6
+    assert "more in the list" in platform
 
 
 def test_changes_older_than_the_last_visit_are_not_told_again(sight: Sight, now: datetime) -> None:

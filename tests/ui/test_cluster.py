@@ -24,8 +24,8 @@ def _row(page: str, item: str) -> str:
 
 def test_a_run_of_passes_is_one_rectangle_and_no_link(sight: Sight) -> None:
     row = _row(sight.text(PAGE), "sysctl-somaxconn")
-    # gpu-001 to gpu-003 pass, gpu-004 hangs at another switch and was never measured
-    assert row.count('<rect class="field-pass" width="45"') == 1
+    # gpu-001 to gpu-003 pass, gpu-004 hangs at another switch and was never measured; four columns share 730 px
+    assert row.count('<rect class="field-pass-node" width="546"') == 1
     assert row.count('<a class="cell') == 1
 
 
@@ -33,6 +33,19 @@ def test_a_deviation_is_a_shape_that_links_to_its_value(sight: Sight) -> None:
     row = _row(sight.text(PAGE), "gpu-pcie-width")
     assert '<a class="cell is-fail" href="/clusters/helios/nodes/gpu-003/items/gpu-pcie-width/"' in row
     assert 'aria-label="gpu-003 · gpu-pcie-width · fail"' in row
+
+
+def test_items_stand_in_the_order_of_the_catalogue(sight: Sight) -> None:
+    page = sight.text(PAGE)
+    # The order of checks/catalog/physical.toml, where an alphabet would put gpu-clean first.
+    present, clean, ecc = (page.index(f'items/{item}/" title') for item in ("gpu-present", "gpu-clean", "gpu-ecc"))
+    assert present < clean < ecc
+
+
+def test_few_columns_are_wide_and_leave_room_for_titles(sight: Sight) -> None:
+    page = sight.text(PAGE)
+    assert '<td class="name">PCIe link width</td>' in page
+    assert ">gpu-003</text>" in page
 
 
 def test_what_was_never_measured_is_not_drawn_as_a_pass(sight: Sight) -> None:
@@ -76,6 +89,7 @@ def test_above_256_nodes_it_counts_by_switch_and_stays_small(fleet: Fleet, sight
     page = sight.text(PAGE)
     assert "Items by switch" in page
     assert "Items on nodes" not in page
+    assert '<td class="name">' not in page
     # 300 rows that failed at 15 switches of 20 nodes each
     assert 'aria-label="leaf-50 · hung-io · fail × 20"' in page
     assert 'href="/clusters/helios/?place=leaf-50"' in page

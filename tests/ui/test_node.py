@@ -1,8 +1,9 @@
 """One node's page, and one item's page on it."""
 
+import re
 from datetime import datetime, timedelta
 
-from checks.models import RecheckRequest, Role
+from checks.models import NodeItemState, RecheckRequest, Role
 from checks.services.rechecks import request_recheck
 from tests.fleet import Fleet, make_fleet, person
 from tests.ui.conftest import HOUR, MINUTE, Sight, seen_by
@@ -31,6 +32,26 @@ def test_subjects_that_say_the_same_share_a_line(sight: Sight) -> None:
     assert "GPU 0–7" in items
 
 
+def test_facts_are_called_by_their_labels_in_both_languages(sight: Sight) -> None:
+    assert "ECC on: yes" in sight.text("/clusters/helios/nodes/gpu-001/")
+    sight.client.post("/accounts/language/", {"language": "zh-hans", "next": "/"})
+    assert "ECC 已开启：是" in sight.text("/clusters/helios/nodes/gpu-001/")
+
+
+def test_what_has_no_probe_is_folded_away_with_its_count(sight: Sight) -> None:
+    page = sight.text("/clusters/helios/nodes/gpu-001/")
+    folded = page[page.index('<details class="more" id="more-shadow">') :]
+    assert re.search(r"<summary>In shadow: no probe yet, blocks nothing: \d+ items</summary>", folded)
+    assert "/items/gpu-burn/" in folded
+    assert "/items/gpu-burn/" not in page[: page.index('id="more-shadow"')]
+
+
+def test_what_judge_and_agent_write_is_read_in_chinese(sight: Sight, fleet: Fleet, now: datetime) -> None:
+    fleet.report("gpu-001", at=now, problems={"gpu-fabric": ("missing", "nvidia-smi: not installed")})
+    sight.client.post("/accounts/language/", {"language": "zh-hans", "next": "/"})
+    assert "nvidia-smi：未安装" in sight.text("/clusters/helios/nodes/gpu-001/")
+
+
 def test_what_was_never_measured_says_so(sight: Sight) -> None:
     page = sight.text("/clusters/helios/nodes/gpu-004/items/gpu-ecc/")
     assert "It has never been measured here, so nothing is proved" in page
@@ -40,7 +61,8 @@ def test_what_was_never_measured_says_so(sight: Sight) -> None:
 def test_a_red_cell_leads_to_value_threshold_source_consequence_remedy_and_evidence(sight: Sight) -> None:
     page = sight.text(WIDTH)
     assert "8\u202flanes" in page
-    assert "= 16\u202flanes" in page
+    assert ">16\u202flanes" in page
+    assert ">Link width<" in page
     assert "profile 8xh200: pcie_width (" in page
     assert "With half of the lanes" in page  # the consequence, from checks/catalog/physical.toml
     assert "Reseat the GPU or its riser" in page
@@ -75,6 +97,19 @@ def test_a_proof_under_load_shows_how_far_it_has_come(db: None, now: datetime) -
     )
     assert "loaded 35 s of 300" in page
     assert '<progress max="300" value="35">' in page
+
+
+def test_seconds_under_load_are_those_that_the_judge_counted(db: None, now: datetime) -> None:
+    fleet = make_fleet(at=now - HOUR)
+    fleet.enrol("gpu-001", at=now - HOUR)
+    idle = {item: {"utilization": 0} for item in ("gpu-temperature", "gpu-clock-throttle", "gpu-pcie-generation")}
+    fleet.report("gpu-001", at=now - timedelta(seconds=44.7), changed=idle)
+    fleet.report("gpu-001", at=now - timedelta(seconds=10))
+    row = NodeItemState.objects.get(item="gpu-pcie-generation", subject="gpu0")
+    assert row.detail == "loaded 35 s of 300"  # 34.7 s
+    sight = seen_by(person("vera", fleet.cluster, Role.VIEWER))
+    assert row.detail in sight.text("/clusters/helios/nodes/gpu-001/")
+    assert row.detail in sight.text("/clusters/helios/nodes/gpu-001/items/gpu-pcie-generation/")
 
 
 def test_an_item_without_a_probe_is_shown_as_shadow(sight: Sight) -> None:

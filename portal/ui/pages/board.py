@@ -13,11 +13,12 @@ from checks.selectors.pages_people import people_by_role
 from checks.selectors.pages_summary import Reports, failing_hosts, reports_by_cluster
 from portal.accounts.models import User
 from portal.ui.answers import Counted, answer_of, cluster_sentence, count_answer
-from portal.ui.events import Event, newest, of_gap, of_groups
+from portal.ui.events import Event, newest, of_enrolled, of_gap, of_groups
 from portal.ui.rules import rules_of
 from portal.ui.stops import Act, Stop, acts_of, stops_of
 
-EVENTS = 12
+# Of changes as many as there is room for beside the tables, within these bounds.
+FEWEST_EVENTS, MOST_EVENTS = 4, 12
 # More are read than shown: many of them share a line.
 CHANGES = 100
 _URGENCY = {Decision.NOT_READY: 0, Decision.UNKNOWN: 1, Decision.READY: 2}
@@ -85,14 +86,21 @@ def board_page(
     focus = next((each for each in answers if each.cluster.slug == asked), next(iter(urgent), None))
     stops = stops_of(focus.answer, cluster=focus.cluster, rules=rules_of(focus.cluster)) if focus else ()
     roles = next((access.roles for access in mine if focus and access.cluster == focus.cluster), frozenset())
-    people = people_by_role(focus.cluster) if focus else {}
+    acts = acts_of(stops, roles=roles, people=people_by_role(focus.cluster) if focus else {})
     return BoardPage(
         clusters=answers,
         focus=focus,
         stops=stops,
-        acts=acts_of(stops, roles=roles, people=people),
-        since=_since([access.cluster for access in mine], start, is_visit),
+        acts=acts,
+        since=_since([access.cluster for access in mine], start, is_visit, limit=_room(stops, acts, answers)),
     )
+
+
+def _room(stops: Sequence[Stop], acts: Sequence[Act], clusters: Sequence[ClusterAnswer]) -> int:
+    """How many changes fit below "who must act", so that both columns of the board end together; heights in rem."""
+    beside = 6.0 + 3.0 * len(stops) + 6.5 + 2.0 * len(clusters)
+    above = 4.0 + sum(2.8 + 2.6 * len(act.todos) for act in acts)
+    return min(MOST_EVENTS, max(FEWEST_EVENTS, int((beside - above - 4.5) / 3.3)))
 
 
 def cluster_answers(user: User, mine: Sequence[ClusterAccess], *, now: datetime) -> tuple[ClusterAnswer, ...]:
@@ -123,9 +131,10 @@ def _answer(access: ClusterAccess, answer: Answer, failing: frozenset[str], repo
     )
 
 
-def _since(clusters: Sequence[Cluster], start: datetime, is_visit: bool) -> SincePart:
+def _since(clusters: Sequence[Cluster], start: datetime, is_visit: bool, *, limit: int) -> SincePart:
     by_id = {cluster.pk: cluster for cluster in clusters}
     changed: Since = since(clusters, start, limit=CHANGES)
     events = of_groups(by_id, changed.flips)
     events += [of_gap(by_id[gap.node.cluster_id], gap) for gap in changed.gaps]
-    return SincePart(start, is_visit, newest(events, EVENTS), changed.more + max(0, len(events) - EVENTS))
+    events += [of_enrolled(by_id[enrolled.cluster_id], enrolled) for enrolled in changed.enrolled]
+    return SincePart(start, is_visit, newest(events, limit), changed.more + max(0, len(events) - limit))

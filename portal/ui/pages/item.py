@@ -37,8 +37,7 @@ NODES_A_PAGE = 100
 class RulesInForce:
     """The threshold panel: what is in force, and where every number comes from."""
 
-    in_force: tuple[str, ...]
-    note: str
+    in_force: tuple[CriterionLine, ...]
     profile: str
     override: str
     severity: str
@@ -135,7 +134,7 @@ def node_item_page(
         others_says=counted(others),
         criteria=tuple(rules.lines(row.value)),
         subjects=_subjects(rows, row, cluster=cluster, node=node, rules=rules, language=language),
-        rules=rules_in_force(rules, row.value, language=language),
+        rules=rules_in_force(rules, row.value),
         evidence=evidence_of(row),
         events=_events(cluster, node, row, asked),
         recheck=progress_of(asked, rows, now=now),
@@ -224,7 +223,7 @@ def item_page(*, cluster: Cluster, rules: Rules, only: str, number: str, now: da
         only=only,
         number=page.number,
         pages=paginator.num_pages,
-        rules=rules_in_force(rules, {}, language=language),
+        rules=rules_in_force(rules, {}),
     )
 
 
@@ -237,19 +236,18 @@ def describes(item: Item, language: str) -> str:
     return " · ".join(str(part) for part in parts)
 
 
-def rules_in_force(rules: Rules, value: Mapping[str, Any], *, language: str) -> RulesInForce:
+def rules_in_force(rules: Rules, value: Mapping[str, Any]) -> RulesInForce:
     """The threshold panel's contents."""
     item = rules.item
     return RulesInForce(
-        in_force=tuple(f"{line.fact} {line.needs}" for line in rules.lines(value) if line.mandatory),
-        note=item.texts(language).source_note,
+        in_force=tuple(line for line in rules.lines(value) if line.mandatory),
         profile=rules.profile.key,
         override=rules.override_says(),
         severity=item.severity.value,
         cadence=item.cadence.value,
         settle=item.settle,
         version=item.version,
-        catalog_version=rules.catalogue_version,
+        catalog_version=rules.catalogue.version,
     )
 
 
@@ -354,5 +352,5 @@ def _spread(cluster: Cluster, rules: Rules) -> SpreadSaid:
         return SpreadSaid(_("Spread"), "—", _("no number to compare"))
     unit = rules.item.facts[criterion.fact].value
     ends = {"least": figures.number(spread.least), "greatest": figures.shown(spread.greatest, unit)}
-    title = _("%(fact)s, middle value") % {"fact": criterion.fact}
+    title = _("%(fact)s, middle value") % {"fact": rules.label(criterion.fact)}
     return SpreadSaid(title, figures.shown(spread.middle, unit), _("%(least)s to %(greatest)s") % ends)

@@ -18,7 +18,7 @@ from portal.ui import figures, words
 from portal.ui.answers import node_sentence
 from portal.ui.criteria import Rules
 from portal.ui.events import Event, newest, of_flips, of_gap, of_recheck
-from portal.ui.lines import Line, counts_of, lines_of, waits_for_start
+from portal.ui.lines import Line, counts_of, in_catalogue_order, lines_of, waits_for_start
 from portal.ui.matrix import Count
 from portal.ui.recheck import Progress, progress_of
 from portal.ui.subjects import subject_label
@@ -44,10 +44,12 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class LinesGroup:
-    """Lines under one heading; the first group, what is not passing, has none."""
+    """Lines under one heading; the first group, what is not passing, has none. A *folded* one opens at a click."""
 
+    key: str
     title: str
     lines: tuple[Line, ...]
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,16 @@ class NodePage:
     serials: tuple[tuple[str, str], ...]
 
     @property
+    def open_groups(self) -> list[LinesGroup]:
+        """What everybody sees."""
+        return [group for group in self.groups if not group.folded]
+
+    @property
+    def folded_groups(self) -> list[LinesGroup]:
+        """What opens at a click."""
+        return [group for group in self.groups if group.folded]
+
+    @property
     def seen(self) -> tuple[object, ...]:
         """What the page's marker is made of: everything that can change but ages."""
         return (
@@ -98,7 +110,7 @@ def node_page(
     *, cluster: Cluster, node: Node, answer: Answer, rules: dict[str, Rules], layer: str, now: datetime
 ) -> NodePage:
     """Collect the page; *layer* narrows the table of items only."""
-    rows = rows_of_node(node, now=now)
+    rows = in_catalogue_order(rows_of_node(node, now=now), rules)
     live = [row for row in rows if not row.shadow and row.item in rules]
     bad = [row for row in live if row.blocks == 2 or _stale_blocker(row)]
     lines = lines_of(rows, cluster=cluster, hostname=node.hostname, rules=rules, language=get_language() or "en")
@@ -136,7 +148,7 @@ def _stale_blocker(row: ShownState) -> bool:
 
 
 def grouped(lines: Sequence[Line]) -> tuple[LinesGroup, ...]:
-    """What deviates first and without a heading, then passes, what does not apply, and what nothing measures yet."""
+    """What deviates first and without a heading, then passes and what waits for a start; the rest folded away."""
     live = [line for line in lines if not line.shadow]
     waiting = [line for line in live if line.waits]
     speaking = [line for line in live if not line.waits and line.verdict not in ("pass", "na")]
@@ -144,13 +156,17 @@ def grouped(lines: Sequence[Line]) -> tuple[LinesGroup, ...]:
     excused = [line for line in live if line.verdict == "na"]
     shadow = [line for line in lines if line.shadow]
     headed = (
-        ("", speaking),
-        (_counted(_("Passing"), passing), passing),
-        (_counted(_("Not asked for until a start, stops no health answer"), waiting), waiting),
-        (_counted(_("Does not apply to this hardware"), excused), excused),
-        (_counted(_("In shadow: no probe yet, blocks nothing"), shadow), shadow),
+        ("speaking", "", speaking, False),
+        ("waiting", _("Not asked for until a start, stops no health answer"), waiting, False),
+        ("passing", _("Passing"), passing, False),
+        ("excused", _("Does not apply to this hardware"), excused, True),
+        ("shadow", _("In shadow: no probe yet, blocks nothing"), shadow, True),
     )
-    return tuple(LinesGroup(title, tuple(each)) for title, each in headed if each)
+    return tuple(
+        LinesGroup(key, _counted(title, each) if title else "", tuple(each), folded)
+        for key, title, each, folded in headed
+        if each
+    )
 
 
 def gpus_of(rows: Sequence[ShownState]) -> tuple[Gpu, ...]:
@@ -158,13 +174,12 @@ def gpus_of(rows: Sequence[ShownState]) -> tuple[Gpu, ...]:
     subjects = sorted(
         {row.subject for row in rows if row.subject.startswith("gpu")}, key=lambda name: (len(name), name)
     )
-    telling = [row for row in rows if not row.shadow and not waits_for_start(row)]
-    found = (_gpu(subject, [row for row in telling if row.subject == subject]) for subject in subjects)
+    found = (_gpu(subject, [row for row in rows if row.subject == subject]) for subject in subjects)
     return tuple(gpu for gpu in found if gpu)
 
 
 def _gpu(subject: str, rows: Sequence[ShownState]) -> Gpu | None:
-    shown = {row.shown for row in rows}
+    shown = {row.shown for row in rows if not row.shadow and not waits_for_start(row)}
     worst = next((verdict for verdict in words.WORST_FIRST if verdict in shown), None)
     if worst is None:
         return None
