@@ -205,3 +205,69 @@ def test_a_live_node_is_never_replayed(run: Run, enrolled: Paths, tmp_path: Path
 
     assert done.returncode == 78
     assert "--origin replay" in done.stderr
+
+
+def shell(line: str, home: Path) -> subprocess.CompletedProcess[str]:
+    """One line of shell with the agent as ``$agent``."""
+    environment = {**os.environ, "READINESS_AGENT_HOME": str(home), "agent": f"{sys.executable} {ROOT / 'agents'}"}
+    return subprocess.run(["sh", "-c", line], text=True, capture_output=True, env=environment, check=False)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("$agent parse nonsense /dev/null > /dev/full", 74),
+        ("$agent --help > /dev/full", 74),
+        ("$agent tick --no-such-option 2> /dev/full", 64),
+        ("$agent parse nonsense /dev/null >&- 2>&- <&-", 2),
+        ("LC_ALL=C $agent parse \u65e5\u672c /dev/null", 2),
+        ("PYTHONIOENCODING=latin-1 $agent parse \u65e5\u672c /dev/null", 2),
+        ("$agent parse \"$(printf '\\377')\" /dev/null", 2),
+        ("$agent check \"$(printf '\\377')\"", 64),
+        ("$agent tick --home \"$(printf '\\377\\033[31m')\" --dry-run", 78),
+    ],
+)
+def test_no_stream_locale_or_argument_ends_in_a_traceback(line: str, code: int, tmp_path: Path) -> None:
+    done = shell(line, tmp_path / "home")
+
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def test_a_reader_that_leaves_is_told_of_like_any_broken_pipe(tmp_path: Path) -> None:
+    done = shell("{ $agent --help; echo $? >&2; } | true", tmp_path)
+
+    assert done.stderr.splitlines() in (["141"], ["0"])  # 0: all was written before the reader left
+
+
+def test_what_the_portal_says_cannot_move_the_cursor(run: Run, portal: LoopbackPortal) -> None:
+    portal.answer = lambda asked: Reply.of_json(403, {"detail": "no\x1b[2J\r"})
+
+    done = run("enroll", "--portal", portal.url, "--token-file", "-", given="cs_enrolment_k_s\n")
+
+    assert done.returncode == 1
+    assert "\x1b" not in done.stderr
+
+
+@pytest.mark.parametrize("token", ["", "two words", "caf\u00e9", "line\nbreak", "\x00", 7])
+def test_an_odd_token_is_no_grant_and_changes_nothing(
+    token: object, run: Run, paths: Paths, portal: LoopbackPortal
+) -> None:
+    portal.answer = lambda asked: Reply.of_json(201, {"token": token, "hostname": "h", "cluster": "alpha"})
+
+    done = run("enroll", "--portal", portal.url, "--token-file", "-", given="cs_enrolment_k_s\n")
+
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert not Path(paths.token).exists()
+
+
+def test_verdicts_that_are_none_prove_nothing(run: Run, enrolled: Paths, portal: LoopbackPortal) -> None:
+    def answer(asked: Asked) -> Reply:
+        return Reply.of_json(202, {"report_id": asked.report()["report_id"], "verdicts": verdicts})
+
+    portal.answer = answer
+    for verdicts in (None, 7, ["pass"], [{"item": "clock-sync", "verdict": ["pass"]}], [{"verdict": "excellent"}]):
+        assert run("check", "clock-sync").returncode == 2, verdicts

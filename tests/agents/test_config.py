@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from readiness_agent import config as config_module
+from readiness_agent.agent import Agent
 from readiness_agent.config import (
     Config,
     Paths,
@@ -55,6 +60,11 @@ def test_a_home_moves_everything(monkeypatch: pytest.MonkeyPatch) -> None:
         ('{"portal": "https://p.example", "portall": ""}', "no setting 'portall'"),
         ('{"portal": "https://p.example", "job_user": 7}', "job_user must be a str"),
         ('{"portal": "https://p.example", "allow_disruptive": 1}', "allow_disruptive must be a bool"),
+        ('{"portal": "https://p.example", "housekeeping_cpu": 99999999999}', "must be a CPU's number"),
+        ('{"portal": "https://p.example", "hostname": "\\ud800"}', "holds control characters"),
+        ('{"portal": "https://p.example", "cluster": "a\\nb"}', "holds control characters"),
+        ('{"portal": ["https://p.example"]}', "portal must be a str"),
+        ("[" * 100_000, "is not JSON"),
         ('{"cluster": "alpha"}', "portal is not set"),
         ('{"portal": "https://p.example", "origin": "copy"}', "origin must be live or replay"),
         ("portal = https://p.example", "is not JSON"),
@@ -88,6 +98,18 @@ def test_a_file_that_others_may_write_is_refused(paths: Paths) -> None:
         "ftp://p.example",
         "portal.example",
         "https://",
+        "http://127.0.0.256",
+        "http://127.1",
+        "http://127.0.0.1.",
+        "http://127.0.0.\xb2",
+        "http://[::2]",
+        "https://p.example:0",
+        "https://p.example:65536",
+        "https://p.example:",
+        "https://p.example:8o8o",
+        "https://p.example/?token=1",
+        "https://p.example/a b",
+        "https://p.example\n",
     ],
 )
 def test_a_token_is_never_sent_in_the_clear(url: str) -> None:
@@ -101,6 +123,7 @@ def test_a_token_is_never_sent_in_the_clear(url: str) -> None:
         "https://portal.example",
         "https://portal.example:8443/base",
         "http://127.0.0.1:8000",
+        "http://127.250.0.9",
         "http://[::1]:8000",
         "http://localhost:8000",
     ],
@@ -122,3 +145,27 @@ def test_a_file_with_two_tokens_is_refused(paths: Paths) -> None:
 
     with pytest.raises(AgentError, match="does not hold one token"):
         read_token(paths.token)
+
+
+@pytest.mark.parametrize("which", ["config", "token", "state"])
+def test_what_another_user_owns_is_not_trusted(which: str, enrolled: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, theirs = os.stat, getattr(enrolled, which)
+
+    def foreign(path: str) -> os.stat_result:
+        found = list(looked(path))
+        found[stat.ST_UID] = 4711 if path == theirs else found[stat.ST_UID]
+        return os.stat_result(found)
+
+    monkeypatch.setattr(config_module, "os", SimpleNamespace(**{**vars(os), "stat": foreign}))
+
+    with pytest.raises(AgentError, match="can be changed by other users") as raised:
+        Agent(enrolled)
+
+    assert raised.value.exit_code == 78
+
+
+def test_a_state_directory_that_all_may_write_is_refused(enrolled: Paths) -> None:
+    Path(enrolled.state).chmod(0o777)
+
+    with pytest.raises(AgentError, match="chmod 700"):
+        Agent(enrolled)

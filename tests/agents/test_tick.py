@@ -6,16 +6,19 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+from readiness_agent import spool as spool_module
 from readiness_agent.agent import Agent
 from readiness_agent.config import Paths
+from readiness_agent.facts import Findings, ProbeResult
 from readiness_agent.node import Moment, boot_id
-from readiness_agent.source import Probe
+from readiness_agent.source import Probe, ProbeContext, Source
 from readiness_agent.spool import Spool
 from readiness_agent.ticking import Tick, TickResult
 from tests.agents.conftest import TOKEN, missing_tool_probe, uptime_probe
@@ -300,3 +303,79 @@ def test_a_spooled_report_of_before_a_reboot_says_how_old_it_is(
 
     ages = [float(asked.headers["report-age"]) for asked in portal.asked if asked.method == "POST"]
     assert ages[0] >= 86400
+
+
+def test_a_spool_stays_within_its_bounds_though_the_portal_was_never_there(
+    tick: Callable[..., TickResult], portal: LoopbackPortal, enrolled: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool_module, "MAX_FILES", 2)
+    portal.close()
+
+    for _ in range(5):
+        tick(FAST)
+        make_due(enrolled)
+
+    spool = Spool(enrolled.state)
+    assert len(spool.waiting()) == 2
+    last = spool.load(spool.waiting()[-1])
+    assert last is not None
+    told = sum(entry.lost["spool"] for entry in map(spool.load, spool.waiting()) if entry) + spool.lost()["spool"]
+    assert told == 3
+
+
+def test_text_that_no_json_can_hold_does_not_cost_the_report(
+    tick: Callable[..., TickResult], portal: LoopbackPortal
+) -> None:
+    def odd(source: Source, context: ProbeContext) -> ProbeResult:
+        findings = Findings(source.now_boottime())
+        findings.fact("one", "name", "no utf-8: \udcff", "text", subject="\udcff" * 70)
+        findings.fact("one", "name", "the same", "text", subject="\udcff" * 69 + "x")
+        findings.problem("one", "error", "\ud800" * 2000, subject="s" * 200)
+        findings.evidence("\udc80 raw", "one")
+        return findings.result()
+
+    tick(Probe("odd", ("one",), "tick", odd))
+
+    (report,) = portal.reports()
+    jsonschema.Draft202012Validator(SCHEMA).validate(report)
+    json.dumps(report, ensure_ascii=False).encode()
+    assert len({fact["subject"] for fact in report["facts"]}) == 2
+
+
+@pytest.mark.parametrize("step", [3600.0, -3600.0, 10 * 365 * 86400.0, -10 * 365 * 86400.0])
+def test_a_stepped_clock_makes_nothing_run_twice_and_no_report_young(
+    step: float,
+    tick: Callable[..., TickResult],
+    portal: LoopbackPortal,
+    enrolled: Paths,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    portal.answer = lambda asked: Reply(503) if asked.method == "POST" else accept(asked)
+    tick(FAST)
+    portal.answer, wall = accept, time.time
+    monkeypatch.setattr(time, "time", lambda: wall() + step)
+    portal.asked.clear()
+
+    result = tick(FAST)
+
+    assert result.reports == []
+    (sent,) = [asked for asked in portal.asked if asked.method == "POST"]
+    assert float(sent.headers["report-age"]) < 60
+
+
+def test_a_portal_that_takes_some_reports_and_asks_for_a_pause_gets_one(
+    tick: Callable[..., TickResult], portal: LoopbackPortal, enrolled: Paths
+) -> None:
+    portal.answer = lambda asked: (
+        Reply(429, headers={"Retry-After": "600"})
+        if asked.method == "POST" and asked.report()["cadence"] == "daily"
+        else accept(asked)
+    )
+    result = tick()
+    portal.asked.clear()
+    make_due(enrolled)
+
+    tick()
+
+    assert (result.sent, result.waiting) == (1, 1)
+    assert portal.asked == []
