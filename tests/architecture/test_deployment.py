@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
+from portal.celery import app as celery
 from tests.architecture.source_files import ROOT
 
 OURS = ("migrate", "web", "worker", "beat")
@@ -53,3 +54,18 @@ def test_it_makes_the_same_two_roles_as_the_quickstart(services: dict[str, Any])
     mounted = [volume.partition(":")[0] for volume in services["postgres"]["volumes"]]
     assert "./portal/quickstart/roles.sql" in mounted
     assert all((ROOT / source).is_file() for source in mounted if source.startswith("./"))
+
+
+@pytest.mark.parametrize("name", ["worker", "beat"])
+def test_what_no_request_reaches_is_judged_by_its_sign_of_life(services: dict[str, Any], name: str) -> None:
+    assert services[name]["healthcheck"]["test"] == ["CMD", "python", "manage.py", "status", "--only", name]
+
+
+def test_a_worker_is_given_time_to_finish_what_it_has_begun(services: dict[str, Any]) -> None:
+    assert int(services["worker"]["stop_grace_period"].removesuffix("s")) > celery.conf.worker_soft_shutdown_timeout
+
+
+def test_what_is_deployed_has_been_checked_before_the_first_migration(services: dict[str, Any]) -> None:
+    steps = services["migrate"]["command"][-1].split("&&")
+    assert [step.split()[2] for step in steps] == ["check", "migrate", "catalog"]
+    assert "--deploy --fail-level ERROR --database default" in steps[0]
