@@ -18,13 +18,6 @@ from tests.journeys.user import CHECKOUT, Agent, Portal
 START_PATIENCE = 120.0  # seconds
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All journeys share one portal, so they share one process too."""
-    for item in items:
-        if "journeys" in item.path.parts:
-            item.add_marker(pytest.mark.xdist_group("journeys"))
-
-
 @pytest.fixture(scope="session")
 def portal() -> Iterator[Portal]:
     """A running portal; ended as Ctrl-C ends it."""
