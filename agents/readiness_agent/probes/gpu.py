@@ -19,7 +19,7 @@ from readiness_agent.probes import nvlink
 from readiness_agent.probes.gpu_report import GpuReport, ask_for_report
 from readiness_agent.probes.jobs import is_job
 from readiness_agent.probes.pcie import link_on_bus
-from readiness_agent.probes.subjects import gpus_on_bus, names_of_gpus
+from readiness_agent.probes.subjects import bus_has_no_gpu, gpus_on_bus, names_of_gpus
 from readiness_agent.source import CommandResult, Probe, ProbeContext, Source
 
 Columns = Tuple[Tuple[str, str], ...]
@@ -59,13 +59,23 @@ def measure(source: Source, context: ProbeContext) -> ProbeResult:
     """All GPU items at once."""
     findings = Findings(source.now_boottime())
     with findings.attempt(*ITEMS):
-        report = ask_for_report(source)
+        report = _ask(findings, source)
         findings.evidence(report.evidence, *ITEMS)
         if report.log.error is not None and report.result is not None:
             _no_report(findings, report.result, report.log.error)
         else:
             _report(findings, source, context, report)
     return findings.result()
+
+
+def _ask(findings: Findings, source: Source) -> GpuReport:
+    """The report; where neither library nor tool is there, the bus may still prove that there is no GPU."""
+    try:
+        return ask_for_report(source)
+    except CouldNotMeasure as error:
+        if error.kind == MISSING and bus_has_no_gpu(source):
+            findings.fact("gpu-present", "gpus_visible", 0, "count")
+        raise
 
 
 def _no_report(findings: Findings, result: CommandResult, error: str) -> None:

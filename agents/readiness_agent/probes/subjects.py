@@ -23,6 +23,14 @@ def gpus_on_bus(source: Source) -> List[str]:
     return [path.rpartition("/")[2] for path in devices if _read(source, f"{path}/class").startswith(DISPLAY_CLASSES)]
 
 
+def bus_has_no_gpu(source: Source) -> bool:
+    """Whether the bus was looked at, shows devices, and no NVIDIA GPU among them: more than not finding a tool."""
+    try:
+        return bool(source.glob(f"{PCI_DEVICES}/*/vendor")) and not gpus_on_bus(source)
+    except CouldNotMeasure:
+        return False
+
+
 def names_of_gpus(addresses: Iterable[str]) -> Dict[str, str]:
     """Address to name; a GPU that only the bus or only the driver knows takes part, so that the others keep theirs."""
     return {address: f"gpu{index}" for index, address in enumerate(sorted(set(addresses)))}

@@ -175,6 +175,21 @@ def test_the_link_of_a_gpu_that_the_driver_does_not_show_is_read_from_the_bus() 
     assert ("gpu0", MISSING) in problems(result, "gpu-ecc")
 
 
+def test_a_bus_with_devices_and_no_gpu_proves_that_none_is_visible() -> None:
+    files = bus("0000:00:03.0", vendor="0x1af4\n", **{"class": "0x020000\n"})
+
+    result = GPU.run(FakeSource(files), ProbeContext())
+
+    assert values(result, "gpu-present") == {"gpus_visible": 0}
+    assert {one.kind for one in result.problems} == {MISSING}
+
+
+def test_a_gpu_on_the_bus_without_a_tool_to_ask_is_unknown() -> None:
+    files = bus("0000:00:05.0", vendor="0x10de\n", **{"class": "0x030200\n"})
+
+    assert GPU.run(FakeSource(files), ProbeContext()).facts == ()
+
+
 def test_a_gpu_that_nvml_calls_lost_is_lost_and_its_neighbour_is_not() -> None:
     answer = json.loads(json.dumps(NVML))
     answer["gpus"][0]["errors"]["temperature"] = 15
