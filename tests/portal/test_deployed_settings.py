@@ -1,0 +1,57 @@
+"""Settings as a deployment's environment makes them: a process of its own, because they are read once."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.architecture.source_files import ROOT
+
+DEPLOYED = {
+    "PORTAL_URL": "https://portal.example",
+    "SECRET_KEY": "a long secret for tests, of fifty characters or more",
+    "TOKEN_PEPPERS": "1:a pepper for tests of 32 characters or more",
+    "DATABASE_URL": "postgresql://app@db.example/countersign",
+    "REDIS_URL": "redis://broker.example/0",
+    "DJANGO_SETTINGS_MODULE": "portal.settings",
+}
+ASK = """
+import django; django.setup()
+from django.test import Client
+said = Client().get("/healthz", headers={"Host": "portal.example", "X-Forwarded-Proto": "https"})
+print(said.status_code, said.headers.get("Strict-Transport-Security"))
+"""
+
+
+def python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env=os.environ | DEPLOYED | environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+
+def test_a_deployment_as_the_handbook_describes_it_has_nothing_to_warn_of() -> None:
+    done = python("manage.py", "check", "--deploy", "--fail-level", "WARNING")
+
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("wrong", "id"),
+    [
+        ({"DEBUG": "1"}, "E005"),
+        ({"SECRET_KEY": ""}, "E002"),
+        ({"PORTAL_URL": "http://portal.example"}, "E006"),
+        ({"DATABASE_URL": "postgresql://app@/countersign?host=/tmp/countersign-a1b2c3d4"}, "E008"),
+    ],
+)
+def test_a_wrong_deployment_is_refused(wrong: dict[str, str], id: str) -> None:  # noqa: A002
+    done = python("manage.py", "check", "--deploy", **wrong)
+
+    assert done.returncode == 1
+    assert f"countersign.{id}" in done.stderr
+
+
+def test_behind_a_tls_proxy_browsers_are_told_to_stay_with_tls() -> None:
+    assert python("-c", ASK).stdout.strip() == "200 max-age=31536000"
