@@ -90,6 +90,17 @@ def env_peppers(name: str) -> dict[int, str]:
     return peppers
 
 
+# A server that does not answer, or a network that is cut, must cost a request seconds, not the minutes that TCP would
+# wait: to connect (seconds), to have sent data acknowledged (milliseconds), and to see a silent peer gone (seconds).
+_GIVE_UP_SOON = {
+    "connect_timeout": "2",
+    "tcp_user_timeout": "5000",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "2",
+}
+
+
 def database_from_url(url: str, *, password: str = "") -> dict[str, Any]:
     """Django's description of the PostgreSQL database behind *url*; query parameters are libpq's own.
 
@@ -101,8 +112,7 @@ def database_from_url(url: str, *, password: str = "") -> dict[str, Any]:
     parts = urlsplit(url)
     if parts.scheme not in {"postgresql", "postgres"}:
         raise ImproperlyConfigured(f"Only PostgreSQL is supported; the address begins with {parts.scheme or url!r}://.")
-    # A server that does not answer must cost a request seconds, not the minutes that TCP would wait.
-    options = {"connect_timeout": "2"} | dict(parse_qsl(parts.query))
+    options = _GIVE_UP_SOON | dict(parse_qsl(parts.query))
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")) or "countersign",

@@ -12,7 +12,7 @@ from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponse
 from django.utils import translation
 
-_PATHS = ("/api/", "/gate/", "/healthz", "/readyz")
+_PATHS = ("/api", "/gate", "/agent/", "/healthz", "/readyz", "/metrics")
 
 
 class ProgramsFirst:

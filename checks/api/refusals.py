@@ -4,13 +4,15 @@ A scheduler must never read a page where it expects a decision: below ``/gate/``
 ``unknown``, below ``/api/`` a problem; only people get a page.
 """
 
+import sys
 from typing import Any
 
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.views import defaults
 
 from checks.api.gate_http import text_refusal
-from checks.api.problems import problem_response
+from checks.api.problems import DATABASE_RETRY_S, problem_response
 
 _UNKNOWN_HOST = (
     "The portal refused the request before reading it, most likely because it does not know the Host name; "
@@ -27,9 +29,15 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Django's ``handler500``; for programs a 503, because the same question may be answered in a moment."""
+    """Django's ``handler500``; a 503 where the same question may be answered in a moment, for programs in any case."""
     unknown = {"decision": "unknown", "ready": False}
-    return _told(request, status=503, code="cannot_tell", detail=_FAILED, **unknown) or defaults.server_error(request)
+    told = _told(request, status=503, code="cannot_tell", detail=_FAILED, **unknown)
+    if told is not None:
+        return told
+    page = defaults.server_error(request)
+    if isinstance(sys.exception(), OperationalError | InterfaceError):
+        page.status_code, page["Retry-After"] = 503, str(DATABASE_RETRY_S)
+    return page
 
 
 def _told(request: HttpRequest, *, status: int, code: str, detail: str, **more: Any) -> HttpResponse | None:

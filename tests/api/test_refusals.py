@@ -42,3 +42,19 @@ def test_a_token_while_the_database_is_away_brings_no_page(client: Client, addre
     assert response.status_code == 503
     assert b"unknown" in response.content
     assert b"<html" not in response.content.lower()
+
+
+@pytest.mark.parametrize("address", ["/healthz", "/agent/install.sh"])
+def test_what_asks_no_database_does_not_need_one_for_a_browsers_cookie(client: Client, address: str) -> None:
+    client.cookies[settings.SESSION_COOKIE_NAME] = "0123456789abcdefghijklmnopqrstuv"
+    with database_away():
+        assert client.get(address).status_code == 200
+
+
+def test_a_page_while_the_database_is_away_asks_to_come_back(client: Client) -> None:
+    client.raise_request_exception = False
+    client.cookies[settings.SESSION_COOKIE_NAME] = "0123456789abcdefghijklmnopqrstuv"
+    with database_away():
+        response = client.get("/")
+
+    assert (response.status_code, response["Retry-After"]) == (503, "5")

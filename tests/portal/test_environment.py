@@ -88,7 +88,13 @@ def test_a_database_address_is_taken_apart() -> None:
     database = database_from_url("postgresql://app:p%40ss@db.example:5433/portal?sslmode=verify-full")
     assert (database["USER"], database["PASSWORD"], database["HOST"]) == ("app", "p@ss", "db.example")
     assert (database["PORT"], database["NAME"]) == ("5433", "portal")
-    assert database["OPTIONS"] == {"sslmode": "verify-full", "connect_timeout": "2"}
+    assert database["OPTIONS"]["sslmode"] == "verify-full"
+
+
+def test_a_database_beyond_a_cut_network_is_given_up_within_seconds() -> None:
+    options = database_from_url("postgresql://app@db.example/portal")["OPTIONS"]
+    assert (options["connect_timeout"], options["tcp_user_timeout"]) == ("2", "5000")
+    assert database_from_url("postgresql://app@db/portal?connect_timeout=9")["OPTIONS"]["connect_timeout"] == "9"
 
 
 def test_a_unix_socket_is_named_by_the_query() -> None:

@@ -20,7 +20,7 @@ def test_an_answer_says_how_long_it_is_and_what_a_browser_must_not_do_with_it(cl
     assert "frame-ancestors 'none'" in response["Content-Security-Policy"]
 
 
-@pytest.mark.parametrize("address", ["/healthz", "/api/v1/clusters/lab/readiness", "/gate/lab"])
+@pytest.mark.parametrize("address", ["/healthz", "/api/v1/clusters/lab/readiness", "/gate/lab", "/gate", "/metrics"])
 def test_no_answer_to_a_program_depends_on_a_cookie_or_a_language(client: Client, address: str) -> None:
     assert "Vary" not in client.get(address, headers={"Accept-Language": "zh"})
 
