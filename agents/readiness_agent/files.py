@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import stat
 import zlib
 from typing import Any, Dict
@@ -15,6 +16,8 @@ MAX_OWN_BYTES = 16 * 1024 * 1024
 MEMORY = "/dev/shm"  # noqa: S108  files of others there are neither read nor written
 
 TEMPORARY = ".tmp"
+LEFTOVER = re.compile(r"\.json\.([0-9]+)(?:\.tmp)?\Z")
+"""A file that a process, named by its number, had begun to write: the agent's, or a probe's memory."""
 
 
 def write_bytes(path: str, content: bytes, mode: int = 0o600) -> None:
@@ -98,8 +101,8 @@ def make_private_directory(path: str) -> None:
 def remove_leftovers(directory: str) -> None:
     """Delete what processes that are no more left half written."""
     for name in os.listdir(directory):
-        writer = name[: -len(TEMPORARY)].rpartition(".")[2] if name.endswith(TEMPORARY) else ""
-        if writer.isdigit() and not os.path.exists(f"/proc/{writer}"):
+        left = LEFTOVER.search(name)
+        if left and not os.path.exists(f"/proc/{left[1]}"):
             os.unlink(os.path.join(directory, name))
 
 

@@ -7,10 +7,11 @@ import math
 import os
 import time
 import zlib
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set
+from collections import Counter
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Union
 
 from readiness_agent import __version__
-from readiness_agent.facts import EVERY_SUBJECT, UNREADABLE, Fact, Problem
+from readiness_agent.facts import ERROR, EVERY_SUBJECT, UNREADABLE, Fact, Problem
 from readiness_agent.identity import IDENTITY, SERIAL
 from readiness_agent.node import Moment
 from readiness_agent.plan import DAY, SCHEMA
@@ -22,6 +23,9 @@ MAX_TEXT = 1024
 """Characters of a fact's value or a problem's detail."""
 
 MAX_SUBJECT = 64
+
+MOST_FACTS, MOST_PROBLEMS = 10_000, 2_000
+"""In one report. An item with more than its share costs itself, not the report of all others."""
 
 MAX_EVIDENCE = 4096
 """Bytes of raw text a probe."""
@@ -47,16 +51,27 @@ class Measured(NamedTuple):
         return sorted({item for outcome in self.outcomes for item in outcome.probe.items})
 
     def facts(self) -> List[Fact]:
-        """All facts about items, without those that are no numbers or texts."""
-        return [fact for fact in self._item_facts() if _is_sendable(fact)]
+        """All facts about items, without those that are no numbers or texts, or too many for one report."""
+        told = self._sendable_facts()
+        flooding = _flooding(told, MOST_FACTS)
+        return [fact for fact in told if fact.item not in flooding]
 
     def problems(self) -> List[Problem]:
-        """All problems, one more for each fact that cannot be sent."""
+        """All problems, one more for each fact that cannot be sent; too many of one item become one for all subjects."""
         told = [problem for outcome in self.outcomes for problem in outcome.result.problems]
-        odd = [fact for fact in self._item_facts() if not _is_sendable(fact)]
-        return told + [
+        told += [
             Problem(fact.item, fact.subject or EVERY_SUBJECT, UNREADABLE, f"{fact.name}: not a finite number")
-            for fact in odd
+            for fact in self._item_facts()
+            if not _is_sendable(fact)
+        ]
+        told += [
+            Problem(item, EVERY_SUBJECT, ERROR, f"more facts than the {MOST_FACTS} that one report takes")
+            for item in sorted(_flooding(self._sendable_facts(), MOST_FACTS))
+        ]
+        flooding = _flooding(told, MOST_PROBLEMS)
+        return [one for one in told if one.item not in flooding] + [
+            _first(told, item)._replace(subject=EVERY_SUBJECT, detail=f"one of {count}: {_first(told, item).detail}")
+            for item, count in sorted(flooding.items())
         ]
 
     def failed_items(self) -> Set[str]:
@@ -67,6 +82,9 @@ class Measured(NamedTuple):
         """Serial numbers by slot."""
         facts = [fact for outcome in self.outcomes for fact in outcome.result.facts]
         return {fact.subject: _text(str(fact.value), 128) for fact in facts if not fact.item and fact.name == SERIAL}
+
+    def _sendable_facts(self) -> List[Fact]:
+        return [fact for fact in self._item_facts() if _is_sendable(fact)]
 
     def _item_facts(self) -> List[Fact]:
         return [fact for outcome in self.outcomes for fact in outcome.result.facts if fact.item]
@@ -168,6 +186,21 @@ def _clock(measured: Measured) -> Dict[str, Any]:
         "ntp_offset_ms": known.get("offset"),
         "synced": known.get("synchronized"),
     }
+
+
+def _flooding(told: Sequence[Union[Fact, Problem]], most: int) -> Dict[str, int]:
+    """The most talkative items, with how much they have to say: without them the others fit into *most*."""
+    flooding: Dict[str, int] = {}
+    left = len(told)
+    for item, count in Counter(one.item for one in told).most_common() if left > most else ():
+        if left > most:
+            flooding[item] = count
+            left -= count - 1
+    return flooding
+
+
+def _first(problems: Sequence[Problem], item: str) -> Problem:
+    return next(problem for problem in problems if problem.item == item)
 
 
 def _is_sendable(fact: Fact) -> bool:

@@ -156,9 +156,9 @@ def test_a_lock_file_that_points_elsewhere_is_not_followed(tmp_path: Path, no_ro
 
 
 def test_what_a_killed_write_left_behind_goes_and_a_living_ones_stays(tmp_path: Path) -> None:
-    dead, living = tmp_path / "state.json.4194301.tmp", tmp_path / f"gate.json.{os.getpid()}.tmp"
-    dead.write_text("{")
-    living.write_text("{")
+    living = tmp_path / f"gate.json.{os.getpid()}.tmp"
+    for path in (living, tmp_path / "state.json.4194301.tmp", tmp_path / "driver-log.json.4194301"):
+        path.write_text("{")
 
     remove_leftovers(str(tmp_path))
 

@@ -379,3 +379,24 @@ def test_a_portal_that_takes_some_reports_and_asks_for_a_pause_gets_one(
 
     assert (result.sent, result.waiting) == (1, 1)
     assert portal.asked == []
+
+
+@pytest.mark.parametrize("flood", ["facts", "problems"])
+def test_an_item_with_too_much_to_say_costs_itself_and_is_unknown(
+    flood: str, tick: Callable[..., TickResult], portal: LoopbackPortal
+) -> None:
+    def talk(source: Source, context: ProbeContext) -> ProbeResult:
+        findings = Findings(source.now_boottime())
+        for number in range(11_000):
+            if flood == "facts":
+                findings.fact("two", "size", number, "count", subject=f"disk{number}")
+            else:
+                findings.problem("two", "hung", "no answer", subject=f"disk{number}")
+        return findings.result()
+
+    tick(FAST, Probe("talkative", ("two",), "tick", talk))
+
+    (report,) = portal.reports()
+    jsonschema.Draft202012Validator(SCHEMA).validate(report)
+    assert {fact["item"] for fact in report["facts"]} == {"one"}
+    assert [(one["item"], one["subject"]) for one in report["problems"]] == [("two", "*")]
