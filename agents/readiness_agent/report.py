@@ -57,7 +57,7 @@ class Measured(NamedTuple):
         return [fact for fact in told if fact.item not in flooding]
 
     def problems(self) -> List[Problem]:
-        """All problems, one more for each fact that cannot be sent; too many of one item become one for all subjects."""
+        """All problems; one more for each fact that cannot be sent, and one for all where an item has too many."""
         told = [problem for outcome in self.outcomes for problem in outcome.result.problems]
         told += [
             Problem(fact.item, fact.subject or EVERY_SUBJECT, UNREADABLE, f"{fact.name}: not a finite number")
