@@ -41,9 +41,9 @@ SAVED: Dict[str, SavedKind] = {
     "dmesg/kmsg": SavedKind("gpu-xid", read_kernel_log),
     "lspci -vv": SavedKind("gpu-pcie-width", read_lspci),
     "lspci -vvv": SavedKind("gpu-pcie-width", read_lspci),
-    "dcgmi diag -j": SavedKind("gpu-burn", read_dcgmi_json),
-    "dcgmi -j": SavedKind("gpu-nvlink-errors", read_dcgmi_json),
-    "dcgmi health": SavedKind("gpu-present", read_dcgmi_health),
+    "dcgmi diag -j": SavedKind("", read_dcgmi_json),
+    "dcgmi -j": SavedKind("", read_dcgmi_json),
+    "dcgmi health": SavedKind("", read_dcgmi_health),
     "dcgmi nvlink -s": SavedKind("gpu-nvlink-links", read_dcgmi_nvlink),
     "ib sysfs": SavedKind("rdma-link", read_ib_sysfs),
     "ibstat": SavedKind("rdma-link", read_ibstat),
@@ -59,7 +59,7 @@ SAVED: Dict[str, SavedKind] = {
     "launch script": SavedKind("parallel-layout", read_launch_script),
     "pip requirements": SavedKind("trainer-lib-pinned", read_requirements),
     "tokenizer pair": SavedKind("tokenizer-parity", read_tokenizer_config),
-    "preflight json lines": SavedKind("gpu-burn", read_preflight),
+    "preflight json lines": SavedKind("", read_preflight),
 }
 """What stands alone: the reader is all that there is."""
 

@@ -42,6 +42,11 @@ class LspciDevice(NamedTuple):
         """An NVIDIA GPU: neither one of its NVSwitches nor an audio function of it."""
         return self.kind.partition(" [")[0] in _GPU_KINDS and ("NVIDIA" in self.name or "[10de:" in self.name)
 
+    @property
+    def is_nvswitch(self) -> bool:
+        """A switch of NVIDIA's between GPUs, which the bus shows as a bridge."""
+        return self.kind.partition(" [")[0] == "Bridge" and "NVIDIA" in self.name
+
 
 def parse_lspci(text: str) -> Tuple[LspciDevice, ...]:
     """All devices in the text, in its order. Never raises."""

@@ -94,10 +94,11 @@ def read_lspci(text: str) -> Saved:
             _link(reading, device, "")
         return reading.result()
     reading.fact("gpus", len(gpus), "count")
+    reading.fact("nvswitches", sum(one.is_nvswitch for one in devices), "count")
     reading.fact("downgraded", sum(one.downgraded for one in devices), "count")
     reading.fact("gpus_downgraded", sum(one.downgraded for one in gpus), "count")
     for device in devices:
-        if device.is_gpu or "Ethernet" in device.kind or "Infiniband" in device.kind:
+        if device.is_gpu or device.is_nvswitch or "Ethernet" in device.kind or "Infiniband" in device.kind:
             _link(reading, device, device.address)
     acs = [one.acs_enabled for one in devices if one.acs_enabled is not None]
     reading.fact("bridges_with_acs", sum(acs) if acs else None, "count")

@@ -175,6 +175,8 @@ def test_gpus_of_lspci_are_told_apart_from_other_downgraded_links(name: str) -> 
 
     assert (facts(saved)["gpus"], facts(saved)["downgraded"], facts(saved)["gpus_downgraded"]) == (8, 16, 0)
     assert facts(saved, "0000:19:00.0")["generation"] == 5
+    assert facts(saved)["nvswitches"] == 4
+    assert (facts(saved, "0000:83:00.0")["width"], facts(saved, "0000:83:00.0")["generation"]) == (2, 4)
     assert facts(saved, "0000:db:00.0")["width"] == 16
 
 
