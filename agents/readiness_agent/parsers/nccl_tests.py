@@ -94,7 +94,10 @@ def _correctness(reading: Reading, rows: List[Row], lines: List[str], validated:
     errors = [row.error for row in rows]
     if validated is False or "N/A" in errors:
         return
-    reading.fact("out_of_bounds", whole(_only(_BOUNDS, lines)), "count")
+    outside = whole(_only(_BOUNDS, lines))
+    reading.fact("out_of_bounds", outside, "count")
+    if outside:
+        reading.problem(f"{outside} values are out of bounds: data came back wrong")
     if any("e" in error for error in errors):
         reading.fact("relative_error_max", max(float(error) for error in errors), "ratio")
     else:

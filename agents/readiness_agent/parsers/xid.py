@@ -30,7 +30,11 @@ _NONFATAL = re.compile(r"\bnon-?fatal\b", re.I)
 
 
 class XidEvent(NamedTuple):
-    """One event, however many lines tell of it."""
+    """One event, however many lines tell of it.
+
+    A fault of the GPU or its driver is one event until the next reset, however often it is logged; an application's own
+    fault is another one each time.
+    """
 
     address: str
     """PCI address without function, in lower case: ``0000:9b:00``."""
@@ -86,7 +90,7 @@ class _Collected:
 
     def __init__(self) -> None:
         self.events: List[XidEvent] = []
-        self.latest: Dict[Optional[int], LogRecord] = {}
+        self.latest: Dict[Tuple[Optional[int], bool], LogRecord] = {}
         self.lines: Dict[int, int] = {}
         self.action = NO_ACTION
         self.off_the_bus: Optional[LogRecord] = None
@@ -94,9 +98,11 @@ class _Collected:
     def add(self, event: XidEvent, record: LogRecord) -> None:
         if event.number is not None:
             self.lines[event.number] = self.lines.get(event.number, 0) + 1
-        before = self.latest.get(event.number)
-        self.latest[event.number] = record
-        if before is None or not _are_near(before, record):
+        kind = (event.number, event.nonfatal)
+        before = self.latest.get(kind)
+        self.latest[kind] = record
+        goes_on = event.number not in APPLICATION and kind in [(one.number, one.nonfatal) for one in self.events]
+        if not goes_on and (before is None or not _are_near(before, record)):
             self.events.append(event)
 
     def forget(self, until: Optional[float]) -> None:

@@ -58,10 +58,12 @@ def test_one_size_of_16_gibibytes_on_eight_h200() -> None:
 
 
 def test_an_old_error_column_is_a_relative_error() -> None:
-    found = facts(case(NCCL, "nccl/allgather_v100_error_1e00.log"))
+    saved = case(NCCL, "nccl/allgather_v100_error_1e00.log")
+    found = facts(saved)
 
     assert some(found, "out_of_bounds", "relative_error_max", "average_busbw", "wrong") == (2, 1.0, 128.942, None)
     assert found["busbw"] == 129.05
+    assert "2 values are out of bounds" in complaints(saved)
 
 
 def test_one_rank_is_no_test_of_a_bus() -> None:

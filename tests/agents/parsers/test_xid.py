@@ -17,10 +17,19 @@ def case(name: str) -> dict[str, GpuEvents]:
     return events(shared(f"cases/dmesg/{name}"))
 
 
-def test_a_gsp_timeout_with_its_history_and_trace_is_one_event() -> None:
-    assert {address: one.numbers for address, one in case("xid119_gsp_timeout.log").items()} == {
-        "0000:9b:00": (119,),
-    }
+def test_a_gsp_that_times_out_again_and_again_with_history_and_trace_is_one_event() -> None:
+    (one,) = case("xid119_gsp_timeout.log").values()
+
+    assert (one.address, one.numbers, one.fatal, one.shown) == ("0000:9b:00", (119,), 1, "119")
+    assert one.lines == {119: 5}
+
+
+def test_one_nonfatal_link_event_does_not_hide_a_fatal_one_of_the_same_number() -> None:
+    link = "NVRM: Xid (PCI:0009:01:00): 149, NETIR_LINK_EVT "
+
+    (one,) = events(f"[ 3.0] {link} Nonfatal  XC0 i0 Link 01\n[ 4.0] {link} Fatal  XC0 i0 Link 01\n").values()
+
+    assert one.fatal == 1
 
 
 def test_a_burst_of_one_number_in_one_second_is_one_event() -> None:
