@@ -9,12 +9,11 @@ from typing import Any, List, NamedTuple, Optional
 from readiness_agent.facts import MISSING, CouldNotMeasure, Findings, ProbeResult, Unreadable
 from readiness_agent.parsers.cuda import is_legal, libraries_of, parse_driver_version
 from readiness_agent.parsers.nvml import parse_nvml
-from readiness_agent.probes.gpu_report import NVML, ask_nvml
+from readiness_agent.probes.gpu_report import DRIVER_VERSION, NVML, ask_nvml
 from readiness_agent.probes.jobs import find_jobs
 from readiness_agent.source import Json, Probe, ProbeContext, Source
 
 ITEM = "driver-cuda-match"
-VERSION = "/proc/driver/nvidia/version"
 ENVIRONMENT = "training environment"
 LIBRARIES = ("/libcudart.so", "/libcuda.so", "/libnccl.so")
 
@@ -38,7 +37,7 @@ def measure(source: Source, context: ProbeContext) -> ProbeResult:
     """The runtime is that of a job: what is merely installed says nothing about what a trainer loads."""
     findings = Findings(source.now_boottime())
     with findings.attempt(ITEM):
-        driver = parse_driver_version(source.read(VERSION))
+        driver = parse_driver_version(source.read(DRIVER_VERSION))
         findings.fact(ITEM, "driver", driver, "text")
         supports = _newest_cuda(source)
         if supports is not None:

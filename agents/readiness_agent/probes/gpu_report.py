@@ -9,7 +9,7 @@ from typing import NamedTuple, Optional, Tuple
 
 import readiness_agent
 from readiness_agent.command import run_command
-from readiness_agent.facts import ERROR, HUNG, NOT_CAPTURED, CouldNotMeasure
+from readiness_agent.facts import ERROR, HUNG, MISSING, NOT_CAPTURED, CouldNotMeasure
 from readiness_agent.parsers.nvidia_smi_xml import SmiLog, parse_smi_xml
 from readiness_agent.parsers.nvlink import NvlinkErrors, NvlinkGpu, parse_nvlink_errors, parse_nvlink_status
 from readiness_agent.parsers.nvml import NvmlLog, parse_nvml
@@ -17,6 +17,8 @@ from readiness_agent.probes.gpu_evidence import nvml_evidence, smi_evidence
 from readiness_agent.source import COMMAND_DEADLINE, CommandResult, Json, Source
 
 NVML = "nvml"
+DRIVER_VERSION = "/proc/driver/nvidia/version"
+"""There as long as the kernel module of the driver is loaded."""
 ARGV = ("nvidia-smi", "-q", "-x")
 PLAIN_ARGV = ("nvidia-smi", "-q")
 LINKS_ARGV = ("nvidia-smi", "nvlink", "-s")
@@ -75,6 +77,8 @@ def ask_nvml() -> Json:
     Raises:
         CouldNotMeasure: there is no library or no driver; or, as *hung*, it does not answer.
     """
+    if not os.path.exists(DRIVER_VERSION):  # an interpreter is not worth starting where no driver would answer it
+        raise CouldNotMeasure(MISSING, "no NVIDIA driver is loaded")
     result = run_command([sys.executable, "-I", "-S", "-c", PROGRAM, AGENT], COMMAND_DEADLINE)
     try:
         said = json.loads(result.stdout)

@@ -6,10 +6,10 @@ import json
 import os
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from readiness_agent.facts import ERROR, CouldNotMeasure, Findings, ProbeResult
+from readiness_agent.facts import ERROR, MISSING, CouldNotMeasure, Findings, ProbeResult
 from readiness_agent.parsers.kernel_log import parse_kernel_log
 from readiness_agent.parsers.xid import NO_ACTION, GpuEvents, gpu_events
-from readiness_agent.probes.subjects import gpus_on_bus, names_of_gpus
+from readiness_agent.probes.subjects import bus_has_no_gpu, gpus_on_bus, names_of_gpus
 from readiness_agent.source import Json, Probe, ProbeContext, Source
 
 ITEM = "gpu-xid"
@@ -25,6 +25,8 @@ _DRIVER = "NVRM"
 _LOADING = "loading NVIDIA UNIX"
 _TELLING = ("Xid (", "fallen off the bus")
 _FIRST_SECOND = 1.0
+_MARGIN = 50
+"""Lines at either end of a log among which one with a time is looked for."""
 
 
 class Look(NamedTuple):
@@ -41,6 +43,8 @@ def measure(source: Source, context: ProbeContext) -> ProbeResult:
     """Zero events need a log that goes back to the loading of the driver; an event counts wherever it is found."""
     findings = Findings(source.now_boottime())
     with findings.attempt(ITEM):
+        if bus_has_no_gpu(source):
+            raise CouldNotMeasure(MISSING, "the PCI bus shows no NVIDIA GPU")
         look = _look(source, context)
         events = gpu_events(parse_kernel_log("\n".join(look.lines)))
         telling = [line for line in look.lines if any(word in line for word in _TELLING)]
@@ -67,15 +71,20 @@ def _look(source: Source, context: ProbeContext) -> Look:
 
 def combine(before: Optional[Look], text: str) -> Look:
     """The driver's lines in *text* together with those of an earlier look."""
-    records = parse_kernel_log(text)
-    times = [one.after_boot for one in records if one.after_boot is not None]
-    first, last = (times[0], times[-1]) if times else (float("inf"), 0.0)
+    lines = text.splitlines()
+    first, last = _first_time(lines[:_MARGIN], float("inf")), _first_time(lines[:-_MARGIN:-1], 0.0)
     goes_on = before is not None and before.complete and first <= before.until
     complete = first < _FIRST_SECOND or _LOADING in text or goes_on
     known = before.lines if before else ()
     seen = set(known)
-    new = [line.strip() for line in text.splitlines() if _DRIVER in line and line.strip() not in seen]
+    new = [line.strip() for line in lines if _DRIVER in line and line.strip() not in seen]
     return Look(complete, max(last, before.until if before else 0.0), (*known, *new)[-MOST_LINES:])
+
+
+def _first_time(lines: List[str], otherwise: float) -> float:
+    """Seconds after boot of the first of *lines* that states them: a whole log need not be read for that."""
+    times = (record.after_boot for line in lines for record in parse_kernel_log(line))
+    return next((time for time in times if time is not None), otherwise)
 
 
 def _text(source: Source, argv: Sequence[str]) -> str:

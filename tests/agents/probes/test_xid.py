@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from readiness_agent.facts import DENIED, ERROR, EVERY_SUBJECT, CouldNotMeasure, ProbeResult
+from readiness_agent.facts import DENIED, ERROR, EVERY_SUBJECT, MISSING, CouldNotMeasure, ProbeResult
 from readiness_agent.probes.xid import XID, Look, combine
 from readiness_agent.source import ProbeContext
 from tests.agents.probes.fake_source import Answer, FakeSource, problems, values
@@ -80,7 +80,15 @@ def test_a_log_that_may_not_be_read_is_denied() -> None:
     assert problems(result, "gpu-xid") == [(EVERY_SUBJECT, DENIED)]
 
 
-def test_without_a_gpu_on_the_bus_the_node_itself_is_reported() -> None:
+def test_a_bus_without_a_gpu_has_none_that_could_fail() -> None:
+    files = {"/sys/bus/pci/devices/0000:00:03.0/vendor": "0x1af4\n"}
+    source = FakeSource(files, {"dmesg": FROM_BOOT})
+
+    assert problems(XID.run(source, ProbeContext()), "gpu-xid") == [(EVERY_SUBJECT, MISSING)]
+    assert source.asked == []
+
+
+def test_where_the_bus_cannot_be_seen_the_node_itself_is_reported() -> None:
     assert values(measure(FROM_BOOT, addresses=()), "gpu-xid") == CLEAN
 
 
