@@ -6,6 +6,7 @@ import os
 from typing import Callable, Dict, List, Sequence
 
 from readiness_agent.config import Config, Paths, load_config, read_token, require_unchangeable
+from readiness_agent.errors import config_error
 from readiness_agent.identity import IDENTITY
 from readiness_agent.node import Moment, hostname, now
 from readiness_agent.plan import Plan, checked_plan
@@ -43,13 +44,18 @@ class Agent:
 
     def measure(self, probes: Sequence[Probe]) -> Measured:
         """Run *probes* on this machine, except those with a process still stuck from an earlier run."""
-        started = now()
-        register = StuckRegister(self.paths.in_state("stuck.json"), started.boot_id)
-        return measure(probes, self.config, started, register)
+        return measure(probes, self.config, self.paths)
+
+    def require_live(self) -> None:
+        """Refuse to measure this machine in the name of a replayed node; raises AgentError."""
+        if self.config.origin == "replay":
+            raise config_error("this node is a replayed one: push its captures with `readiness-agent replay`")
 
 
-def measure(probes: Sequence[Probe], config: Config, started: Moment, register: StuckRegister) -> Measured:
-    """Run *probes* live and remember in *register* what had to be abandoned."""
+def measure(probes: Sequence[Probe], config: Config, paths: Paths) -> Measured:
+    """Run *probes* live, but those with a process still stuck, and remember what had to be abandoned this time."""
+    started = now()
+    register = StuckRegister(paths.in_state("stuck.json"), started.boot_id)
     free, blocked = split(register, [IDENTITY, *probes])
     context = config.probe_context()._replace(memory_dir=register.directory)
     outcomes = run_probes(free, LiveSource, context)
@@ -59,9 +65,7 @@ def measure(probes: Sequence[Probe], config: Config, started: Moment, register: 
 
 def measure_identity(paths: Paths) -> Dict[str, str]:
     """The serials of this machine, read in a process of its own."""
-    started = now()
-    register = StuckRegister(paths.in_state("stuck.json"), started.boot_id)
-    return measure([], Config(portal=""), started, register).serials()
+    return measure([], Config(portal=""), paths).serials()
 
 
 def measure_elsewhere(

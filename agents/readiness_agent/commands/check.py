@@ -7,17 +7,15 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from readiness_agent.agent import Agent, measure
 from readiness_agent.config import Config, Paths, load_config
-from readiness_agent.errors import AgentError, config_error, log, usage_error
+from readiness_agent.errors import AgentError, log, usage_error
 from readiness_agent.files import make_private_directory
 from readiness_agent.lines import fact_line, problem_line, verdict_lines
 from readiness_agent.lock import TickLock
-from readiness_agent.node import now
 from readiness_agent.options import answer, make_parser, parse, paths_of
 from readiness_agent.probes import PROBES
 from readiness_agent.push import flush, store
 from readiness_agent.report import Measured, all_evidence, build_report
 from readiness_agent.source import Probe
-from readiness_agent.stuck import StuckRegister
 
 EXIT_CODES = "0 pass, warn or na (--no-push: measured), 1 fail, 2 unknown or stale, 3 portal away"
 FAIL, UNKNOWN, AWAY = 1, 2, 3
@@ -59,9 +57,7 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
 
 def _measure_only(options: argparse.Namespace, paths: Paths, probes: Sequence[Probe]) -> int:
     """Facts and problems. Works on a node that is not enrolled, for whoever may run it."""
-    started = now()
-    register = StuckRegister(paths.in_state("stuck.json"), started.boot_id)
-    measured = measure(probes, config_if_any(paths), started, register)
+    measured = measure(probes, config_if_any(paths), paths)
     facts, problems = _asked(measured, options.items)
     document = {"facts": [fact._asdict() for fact in facts], "problems": [problem._asdict() for problem in problems]}
     lines = [fact_line(fact) for fact in facts] + [problem_line(problem) for problem in problems]
@@ -85,8 +81,7 @@ def _asked(measured: Measured, items: Sequence[str]) -> Tuple[List[Any], List[An
 
 def _measure_and_push(options: argparse.Namespace, paths: Paths, probes: Sequence[Probe]) -> int:
     agent = Agent(paths)
-    if agent.config.origin == "replay":
-        raise config_error("this node is a replayed one: push its captures with `readiness-agent replay`")
+    agent.require_live()
     make_private_directory(paths.state)
     lock = TickLock(paths.in_state("lock"))
     if not lock.acquire_within(LONGEST_TICK):

@@ -13,13 +13,12 @@ from readiness_agent.config import Paths, load_config, read_token
 from readiness_agent.errors import AgentError
 from readiness_agent.facts import CouldNotMeasure
 from readiness_agent.lines import plain, problem_line
-from readiness_agent.node import Moment, hostname, now
+from readiness_agent.node import Moment, hostname
 from readiness_agent.options import answer, make_parser, parse, paths_of
 from readiness_agent.probes import PROBES
 from readiness_agent.report import Measured
 from readiness_agent.spool import Spool
 from readiness_agent.state import State
-from readiness_agent.stuck import StuckRegister
 from readiness_agent.transport import Portal, Unreachable
 
 EXIT_CODES = "0 nothing found, 1 something to put right"
@@ -42,14 +41,13 @@ def main(argv: Sequence[str]) -> int:
     parser = make_parser("doctor", "What this agent can see, and which items will be unknown, and why.", EXIT_CODES)
     parser.add_argument("--no-push", action="store_true", help="do not talk to the portal")
     options = parse(parser, argv)
-    paths, started = paths_of(options), now()
+    paths = paths_of(options)
     if options.dry_run:
         names = [probe.name for probe in PROBES]
         answer(options, {"probes": names}, f"would run {', '.join(names)} and ask the portal for this node's plan")
         return 0
-    register = StuckRegister(paths.in_state("stuck.json"), started.boot_id)
-    measured = measure(PROBES, config_if_any(paths), started, register)
-    set_up = _set_up(paths, started, talk=not options.no_push)
+    measured = measure(PROBES, config_if_any(paths), paths)
+    set_up = _set_up(paths, measured.finished, talk=not options.no_push)
     document = _document(measured, set_up)
     answer(options, document, _text(measured, document))
     return 1 if set_up or measured.problems() else 0

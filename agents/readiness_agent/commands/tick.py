@@ -53,8 +53,7 @@ def _tick(options: argparse.Namespace, paths: Paths) -> Tick:
     from readiness_agent.ticking import Tick
 
     agent = Agent(paths)
-    if agent.config.origin == "replay":
-        raise config_error("this node is a replayed one: push its captures with `readiness-agent replay`")
+    agent.require_live()
     return Tick(agent, load_probes, bounded(options.spread, 0.0, LONGEST_SPREAD, 0.0))
 
 
