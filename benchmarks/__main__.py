@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("ingest", "gate", "agent")
+NAMES = ("ingest", "gate", "pages", "agent")
 
 
 def main(names: list[str]) -> None:

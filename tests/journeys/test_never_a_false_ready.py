@@ -1,24 +1,18 @@
 """Ways in which a readiness gate could say *ready* without knowing. It does not, in any of them."""
 
 import copy
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from portal.quickstart.agents import EXAMPLE_CAPTURE
-from tests.journeys.user import Agent, ClusterOfMine, NodeByHand, Portal, wait_for
-
-PROFILE = "2xh200-virtual"
+from tests.journeys.sound import PROFILE, Sound, facts_of_a_tuned_node
+from tests.journeys.user import ClusterOfMine, NodeByHand, Portal, wait_for
 
 
 @pytest.fixture(scope="module")
 def sound_facts() -> list[dict[str, Any]]:
-    """Facts of a tuned node, as the agent reads them from the example capture."""
-    done = Agent(Path("/nonexistent"))("replay", str(EXAMPLE_CAPTURE), "--no-push", "--json")
-    facts = json.loads(done.stdout)["facts"]
-    return [{key: value for key, value in fact.items() if key != "observed_at"} for fact in facts]
+    """Facts of a tuned node."""
+    return facts_of_a_tuned_node()
 
 
 @pytest.fixture(scope="module")
@@ -29,42 +23,6 @@ def clusters(portal: Portal) -> dict[str, ClusterOfMine]:
         "fast": portal.cluster("hasty", profile=PROFILE, interval="5"),
         "bare": portal.cluster("bare", profile="no-gpu"),
     }
-
-
-class Sound:
-    """A node that reports everything, and is ready."""
-
-    def __init__(self, cluster: ClusterOfMine, hostname: str, facts: list[dict[str, Any]]) -> None:
-        self.node = cluster.enrol(hostname)
-        self.cluster = cluster
-        self.facts = facts
-        plan = self.node.plan().json
-        self.tick, self.daily = plan["tick"], plan["daily"]
-
-    def push(self, cadence: str, covered: list[str], **changes: Any) -> None:
-        answer = self.node.push(
-            self.node.report(
-                [fact for fact in self.facts if fact["item"] in covered], covered=covered, cadence=cadence, **changes
-            )
-        )
-        assert answer.status == 202, answer.text
-
-    def become_ready(self) -> "Sound":
-        self.push("tick", self.tick)
-        self.push("daily", self.daily)
-        assert self.decision == "ready", self.answer["reasons"]
-        return self
-
-    @property
-    def answer(self) -> dict[str, Any]:
-        return self.cluster.gate(nodes=self.node.hostname)
-
-    @property
-    def decision(self) -> str:
-        return str(self.answer["decision"])
-
-    def reasons_of(self, item: str) -> list[dict[str, Any]]:
-        return [reason for reason in self.answer["reasons"] if reason["item"] == item]
 
 
 def test_a_node_that_never_reported_is_unknown(clusters: dict[str, ClusterOfMine]) -> None:
