@@ -81,6 +81,7 @@ def _operation(name: str, summary: str, parameters: list[dict[str, Any]], respon
         "tags": ["gate"],
         "summary": summary,
         "description": "Needs a token with the scope `gate:read`, bound to the cluster.",
+        "security": [{"bearer": []}],
         "parameters": parameters,
         "responses": responses,
     }

@@ -5,6 +5,7 @@ from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import AllowAny
 
 from checks.api import agent_files, gate, gate_text, health
+from checks.api.docs import TryItOutView, api_docs
 from checks.api.metrics import MetricsView
 from checks.api.ready_nodes import ready_nodes
 
@@ -19,6 +20,8 @@ urlpatterns = [
     path("readyz", health.readyz, name="readyz"),
     path("metrics", MetricsView.as_view(), name="metrics"),
     path("api/v1/schema", SpectacularAPIView.as_view(permission_classes=[AllowAny]), name="schema"),
+    path("api/v1/docs", api_docs, name="api-docs"),
+    path("api/v1/docs/try", TryItOutView.as_view(), name="api-docs-try"),
     path("agent/readiness-agent.pyz", agent_files.archive, name="agent-archive"),
     path("agent/readiness-agent.pyz.sha256", agent_files.checksum, name="agent-checksum"),
     path("agent/install.sh", agent_files.installer, name="agent-installer"),
