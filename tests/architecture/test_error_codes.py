@@ -1,0 +1,67 @@
+"""docs/api-errors.md knows every code that the source can answer with, and no other."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from rest_framework import exceptions
+
+from checks.api.problems import problem_handler
+from tests.architecture.source_files import ROOT, python_files
+
+PAGE = ROOT / "docs" / "api-errors.md"
+
+
+def documented() -> set[str]:
+    """Codes in the first column of the page's tables."""
+    cells = (line.split("|")[1] for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `"))
+    return {code for cell in cells for code in re.findall(r"`(\w+)`", cell)}
+
+
+def codes_in(path: Path) -> Iterator[str]:
+    """Every code that a module names: of an error class, in a call, or beside its status in a tuple."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ClassDef):
+            named = [one.value for one in node.body if isinstance(one, ast.Assign) and _names(one, "code")]
+        elif isinstance(node, ast.Call):
+            named = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
+        elif isinstance(node, ast.Tuple) and len(node.elts) == 4:
+            named = node.elts[1:2] if _is_status(node.elts[0]) else []
+        else:
+            continue
+        yield from (one.value for one in named if isinstance(one, ast.Constant) and isinstance(one.value, str))
+
+
+def framework_codes() -> set[str]:
+    """What the API framework's own errors become on the wire."""
+    kinds = [kind for kind in vars(exceptions).values() if isinstance(kind, type)]
+    errors = [kind("GET") if kind is exceptions.MethodNotAllowed else
+              kind("text/plain") if kind is exceptions.UnsupportedMediaType else kind()
+              for kind in kinds if issubclass(kind, exceptions.APIException)]  # fmt: skip
+    answers = [problem_handler(error, {}) for error in errors]
+    return {answer.data["code"] for answer in answers if answer is not None}
+
+
+def _names(assignment: ast.Assign, name: str) -> bool:
+    return any(isinstance(target, ast.Name) and target.id == name for target in assignment.targets)
+
+
+def _is_status(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int) and 400 <= node.value < 600
+
+
+def known() -> set[str]:
+    return {code for path in python_files("checks", "portal") for code in codes_in(path)} | framework_codes()
+
+
+def test_no_code_of_the_source_is_missing_from_the_page() -> None:
+    assert known() - documented() == set()
+
+
+def test_the_page_names_no_code_that_does_not_exist() -> None:
+    assert documented() - known() == set()
+
+
+def test_the_search_finds_codes_of_classes_calls_and_tuples() -> None:
+    assert {"bad_node_set", "origin_mismatch", "database_unavailable", "method_not_allowed"} <= known()
