@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(arguments: argparse.Namespace) -> int:
     port = os.environ.get("PORT", "8000")
-    if not port.isdigit() or not 0 < int(port) < 65536:
+    if not (port.isascii() and port.isdigit()) or not 0 < int(port) < 65536:
         raise QuickstartError(f"PORT={port} is no port: give a number from 1 to 65535.")
     run(port=int(port))
     return 0

@@ -9,11 +9,18 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from portal.quickstart.unprivileged import Identity
 
+_SETPRIV = ("setpriv", "--pdeathsig")
+# prctl(PR_SET_PDEATHSIG, signal), then the program itself in our place.
+_ASK_AND_BECOME = (
+    "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, int(sys.argv[1])); os.execvp(sys.argv[2], sys.argv[2:])"
+)
 LOG_LIMIT = 10 * 1024 * 1024  # bytes; a longer log is set aside at the next start
 
 
@@ -83,10 +90,21 @@ class Child:
 
 
 def _dies_with_us(stop_signal: signal.Signals) -> tuple[str, ...]:
-    """The kernel sends *stop_signal* when we die; util-linux's setpriv asks for that, where it exists."""
-    if shutil.which("setpriv") is None:
+    """The kernel sends *stop_signal* when we die: util-linux's setpriv asks for that, a few lines of Python where there
+    is none (or busybox's, which knows no such option); macOS has no such thing.
+    """
+    if _setpriv_knows_how():
+        return (*_SETPRIV, stop_signal.name.removeprefix("SIG"))
+    if sys.platform != "linux":
         return ()
-    return ("setpriv", "--pdeathsig", stop_signal.name.removeprefix("SIG"))
+    return (sys.executable, "-I", "-c", _ASK_AND_BECOME, str(int(stop_signal)))
+
+
+@cache
+def _setpriv_knows_how() -> bool:
+    if shutil.which(_SETPRIV[0]) is None:
+        return False
+    return subprocess.run([*_SETPRIV, "TERM", "true"], capture_output=True, check=False).returncode == 0
 
 
 def _set_aside(log: Path) -> None:

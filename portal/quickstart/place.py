@@ -97,6 +97,10 @@ def write_private(path: Path, text: str) -> None:
     unfinished.replace(path)
 
 
+def _another(port: int) -> int:
+    return port + 1 if port < 65535 else 8000
+
+
 def require_free_port(port: int) -> None:
     """Refuse a port that somebody listens on.
 
@@ -109,5 +113,5 @@ def require_free_port(port: int) -> None:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
             raise QuickstartError(
-                f"Port {port} cannot be used ({error.strerror}): choose another with make run PORT={port + 1}."
+                f"Port {port} cannot be used ({error.strerror}): choose another with make run PORT={_another(port)}."
             ) from error

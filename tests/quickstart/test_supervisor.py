@@ -1,14 +1,19 @@
 """Programs are kept running, and the person is told."""
 
 import os
+import signal
 import stat
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from portal.quickstart import run as quickstart
 from portal.quickstart import supervisor
+from portal.quickstart.__main__ import main
 from portal.quickstart.children import Child
 from portal.quickstart.errors import QuickstartError
 from portal.quickstart.place import Place, require_free_port, write_json
@@ -100,3 +105,37 @@ def test_a_secret_is_readable_by_its_owner_only_and_stays_the_same(tmp_path: Pat
 def test_the_notes_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     write_json(tmp_path / "quickstart.json", {"password": "x"})
     assert stat.S_IMODE((tmp_path / "quickstart.json").stat().st_mode) == 0o600
+
+
+SUPERVISE_UNTIL_KILLED = """
+import os, shutil, sys, time
+from pathlib import Path
+shutil.which = lambda name, **_: None  # a machine without setpriv
+from portal.quickstart.children import Child
+child = Child(["sleep", "60"], log=Path(sys.argv[1]) / "log", environment=os.environ)
+time.sleep(1)
+print(child.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def test_no_program_outlives_a_killed_supervisor_where_setpriv_is_missing(
+    tmp_path: Path, python_program: Callable[..., subprocess.Popen[str]]
+) -> None:
+    supervising = python_program(SUPERVISE_UNTIL_KILLED, str(tmp_path))
+    assert supervising.stdout is not None
+    orphan = int(supervising.stdout.readline())
+    assert process_lives(orphan)
+    os.kill(supervising.pid, signal.SIGKILL)
+    assert wait_until(lambda: not process_lives(orphan))
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "-1", "web", "", "²", "٨٠"])
+def test_what_is_no_port_is_told_in_one_sentence(
+    port: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["quickstart", "run"])
+    monkeypatch.setenv("PORT", port)
+
+    assert main() == 1
+    assert "give a number from 1 to 65535" in capsys.readouterr().err
