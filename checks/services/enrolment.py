@@ -11,6 +11,7 @@ from django.db.models import F
 from checks.domain.errors import CountersignError
 from checks.domain.verdicts import Reason
 from checks.models import Cluster, Node, Token, TokenKind
+from checks.services.clusters import refresh_rules
 from checks.services.hardware import check_serials
 from checks.services.ledger import write_entry
 from checks.services.rejudge import rejudge_node
@@ -169,8 +170,11 @@ def _enrol_again(node: Node, enrolment: Enrolment, *, now: datetime) -> None:
     node.serials = dict(serials.known)
     if serials.changed:
         node.unconfirmed_serials, node.trouble = dict(serials.changed), Reason.HARDWARE_CHANGED
+    returns = node.retired_at is not None
     node.agent_version, node.reenrol_until, node.retired_at = enrolment.agent_version, None, None
     node.save()
+    if returns and node.profile:  # rules are named for profiles in use, which its own was not while it was away
+        refresh_rules(node.cluster)
     Token.objects.filter(node=node, kind=TokenKind.AGENT, revoked_at=None).update(revoked_at=now)
     target = f"{node.cluster.slug}/{node.hostname}"
     write_entry(what="node_enrolled_again", target=target, cluster=node.cluster, now=now)

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import secrets
+import shutil
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +14,9 @@ from typing import Any
 
 from portal.quickstart.errors import QuickstartError
 
+# A first start writes about 95 MiB; a later one grows logs and the write-ahead log.
+ROOM_AT_FIRST = 160 << 20
+ROOM_LATER = 48 << 20
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 
@@ -95,6 +99,21 @@ def write_private(path: Path, text: str) -> None:
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         stream.write(text)
     unfinished.replace(path)
+
+
+def require_room(place: Place) -> None:
+    """Refuse a disk that is too full to start on: the servers' own words about that name no disk.
+
+    Raises:
+        QuickstartError: less is free than a start needs.
+    """
+    needed = ROOM_LATER if (place.var / "postgres").exists() else ROOM_AT_FIRST
+    free = shutil.disk_usage(place.var).free
+    if free < needed:
+        raise QuickstartError(
+            f"{place.var} lies on a disk with {free >> 20} MiB free, and {needed >> 20} MiB are needed: make room, or "
+            "set COUNTERSIGN_VAR to a directory on another disk."
+        )
 
 
 def _another(port: int) -> int:

@@ -14,7 +14,7 @@ from portal.quickstart import programs
 from portal.quickstart.agents import EXAMPLE_CAPTURE, EXAMPLE_NODE, example_node, this_machine
 from portal.quickstart.children import Child
 from portal.quickstart.errors import QuickstartError
-from portal.quickstart.place import Place, read_json, require_free_port, write_json
+from portal.quickstart.place import Place, read_json, require_free_port, require_room, write_json
 from portal.quickstart.portal_client import wait_until_alive
 from portal.quickstart.servers import Server, Servers, start_servers
 from portal.quickstart.summary import print_summary
@@ -85,6 +85,7 @@ def run(*, port: int) -> None:
     stop_request = StopRequest()
     with place.held(), stop_request.noted():
         require_free_port(port)
+        require_room(place)
         say("Countersign for evaluation on this machine only (not for production): starting …")
         servers = start_servers(place)
         try:

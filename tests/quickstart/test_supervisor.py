@@ -1,6 +1,7 @@
 """Programs are kept running, and the person is told."""
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +18,7 @@ from portal.quickstart import supervisor
 from portal.quickstart.__main__ import main
 from portal.quickstart.children import Child
 from portal.quickstart.errors import QuickstartError
-from portal.quickstart.place import Place, require_free_port, write_json
+from portal.quickstart.place import Place, require_free_port, require_room, write_json
 from portal.quickstart.supervisor import Service, Ticker
 from tests.quickstart.conftest import process_lives, wait_until
 
@@ -139,3 +141,13 @@ def test_what_is_no_port_is_told_in_one_sentence(
 
     assert main() == 1
     assert "give a number from 1 to 65535" in capsys.readouterr().err
+
+
+def test_a_disk_that_is_almost_full_is_named_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=100 << 20))
+    with pytest.raises(QuickstartError, match=r"100 MiB free, and 160 MiB are needed: make room"):
+        require_room(Place(tmp_path))
+    (tmp_path / "postgres").mkdir()
+    require_room(Place(tmp_path))

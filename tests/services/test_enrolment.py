@@ -6,7 +6,9 @@ import pytest
 
 from checks.domain.errors import CountersignError
 from checks.models import LedgerEntry, Node, NodeItemState, Token
+from checks.services.clusters import set_node_profile, set_overrides
 from checks.services.enrolment import Enrolled, Enrolment, allow_reenrolment, enrol_node
+from checks.services.nodes import retire_node
 from checks.services.tokens import revoke_token
 from tests.factories import NOON, enrolled_machine, enrolment_token, make_cluster
 from tests.people import person
@@ -143,3 +145,18 @@ def test_another_nodes_token_takes_no_hostname_whose_token_was_revoked() -> None
     revoke_token(token=Token.objects.get(node=node), by=None, reason="rotated", now=NOON)
 
     assert refusal(stranger.token, "gpu001") == (403, "enrolment_refused")
+
+
+def test_a_retired_node_that_returns_finds_rules_for_its_own_profile() -> None:
+    """Without them the gate would call it *unknown* until somebody changes the rules for another reason."""
+    cluster, ada = make_cluster(), person("ada")
+    token = enrolment_token(cluster)
+    node = enrol(token).node
+    set_node_profile(node=node, profile="no-gpu", by=ada, reason="login node", now=NOON)
+    retire_node(node=node, by=ada, reason="repair", now=NOON)
+    set_overrides(cluster=cluster, overrides={}, by=ada, reason="none", now=NOON)
+    allow_reenrolment(node=node, by=ada, reason="repaired", now=NOON)
+    enrol(token)
+    cluster.refresh_from_db()
+
+    assert set(cluster.judged_under) == {"8xh200", "no-gpu"}
