@@ -64,11 +64,12 @@ def _over(
 def _window(
     parts: dict[str, list[float]], step: tuple[float, float], window: timedelta, at: float
 ) -> dict[str, list[float]]:
-    """The gains of a time span by parts of it; what is older than the span is dropped."""
+    """The gains of a time span by parts of it; what is older than the span is dropped, and no gain adds no part."""
     part = math.floor(at / (window.total_seconds() / _PARTS))
     kept = {key: held for key, held in parts.items() if int(key) >= part - _PARTS}
-    least, most = kept.get(str(part), (0, 0))
-    kept[str(part)] = [least + step[0], most + step[1]]
+    if any(step):
+        least, most = kept.get(str(part), (0, 0))
+        kept[str(part)] = [least + step[0], most + step[1]]
     return kept
 
 

@@ -38,6 +38,7 @@ class Judgement:
 
 
 NOT_APPLICABLE = Judgement(Verdict.NA)
+PASSED = Judgement(Verdict.PASS)
 
 
 def judge(item: Item, value: Value, *, now: datetime) -> Judgement:
@@ -46,14 +47,14 @@ def judge(item: Item, value: Value, *, now: datetime) -> Judgement:
     *now* ends evidence under load that has grown too old; whether the row itself is stale is asked on read.
     """
     sample = Sample(item, value)
-    if _holds_any(item.exempt, sample):
+    if holds_any(item.exempt, sample):
         return NOT_APPLICABLE
     if not item.criteria:
         return Judgement(Verdict.UNKNOWN, Reason.NO_THRESHOLD, "nothing states what it must meet")
     problem = _problem(value)
     if problem and not value.get("facts"):
         return problem
-    if _holds_any(item.not_judged, sample):
+    if holds_any(item.not_judged, sample):
         return Judgement(Verdict.UNKNOWN, Reason.NOT_JUDGED, "it cannot be judged while this holds")
     judgement = _of_criteria(sample, now)
     return problem if problem and judgement.verdict is not Verdict.FAIL else judgement
@@ -68,7 +69,8 @@ def _problem(value: Value) -> Judgement | None:
     return None
 
 
-def _holds_any(conditions: Iterable[Condition], sample: Sample) -> bool:
+def holds_any(conditions: Iterable[Condition], sample: Sample) -> bool:
+    """Whether one of the conditions holds for certain."""
     return any(_holds(condition, sample) for condition in conditions)
 
 
@@ -89,7 +91,7 @@ def _of_criteria(sample: Sample, now: datetime) -> Judgement:
     outcomes = strict + mild
     verdict = next((bad for bad in _WORST_FIRST if any(one.verdict is bad for one in outcomes)), Verdict.PASS)
     if verdict is Verdict.PASS:
-        return Judgement(Verdict.PASS)
+        return PASSED
     missed = tuple(place for place, one in enumerate(outcomes) if one.verdict in (Verdict.FAIL, Verdict.WARN))
     telling = min((one for one in outcomes if one.verdict is verdict), key=_less_telling)
     return Judgement(verdict, telling.reason, telling.detail, missed)

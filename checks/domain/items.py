@@ -169,25 +169,30 @@ class Item:
     not_judged: tuple[Condition, ...] = ()
     #: Hash of what can change a verdict; kept by ``replace`` so that resolved thresholds leave it alone.
     version: str = ""
+    # What follows from the above, worked out once: a report asks for it dozens of times.
+    #: Criteria, then the milder ones.
+    all_criteria: tuple[Criterion, ...] = field(init=False, repr=False, compare=False)
+    #: Those that are proved under load only.
+    load_criteria: tuple[Criterion, ...] = field(init=False, repr=False, compare=False)
+    #: Operators of all criteria.
+    operators: frozenset[Operator] = field(init=False, repr=False, compare=False)
+    #: Whether the item can close a gate at all: a blocker that is not in shadow.
+    blocks_gates: bool = field(init=False, repr=False, compare=False)
+    #: Whether any criterion is proved under load only.
+    needs_load: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.version:
             object.__setattr__(self, "version", digest(Tag.ITEM, self.semantics()))
-
-    @property
-    def blocks_gates(self) -> bool:
-        """Whether the item can close a gate at all: a blocker that is not in shadow."""
-        return self.severity is Severity.BLOCKER and not self.shadow
-
-    @property
-    def needs_load(self) -> bool:
-        """Whether any criterion is proved under load only."""
-        return any(criterion.needs_load for criterion in self.all_criteria)
-
-    @property
-    def all_criteria(self) -> tuple[Criterion, ...]:
-        """Criteria, then the milder ones."""
-        return self.criteria + self.warn_criteria
+        criteria = self.criteria + self.warn_criteria
+        under_load = tuple(criterion for criterion in criteria if criterion.needs_load)
+        derived = {
+            "all_criteria": criteria, "load_criteria": under_load, "needs_load": bool(under_load),
+            "operators": frozenset(criterion.operator for criterion in criteria),
+            "blocks_gates": self.severity is Severity.BLOCKER and not self.shadow,
+        }  # fmt: skip
+        for name, held in derived.items():
+            object.__setattr__(self, name, held)
 
     def texts(self, language: str) -> Texts:
         """The texts in *language* (``en``, ``zh`` or a regional form of it); English for any other."""

@@ -12,7 +12,7 @@ readings are kept without thresholds, the worst of each criterion, so that evide
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
 from checks.domain.items import Criterion, NeedsLoad, Operator
@@ -34,6 +34,8 @@ LONGEST_GAP_S = 600.0
 FIRST_GAP_S = 60.0
 #: How long a proof, or a failure under load, counts.
 VALID_FOR = timedelta(days=7)
+#: How often a proof that goes on is dated anew: its end is known to the hour, and it is not written each time.
+RENEWED_EVERY_S = 3600.0
 #: What a NIC's load is read from.
 PACKETS = Criterion("packets", Operator.DELTA_OVER)
 
@@ -50,7 +52,8 @@ def remember_load(sample: Sample, before: ItemMemory, *, at: float, boot: str) -
         after["evidence"] = last["evidence"]
     if not after["loaded"]:
         return after
-    readings, verdicts = _readings(sample), _verdicts(sample)
+    readings = _readings(sample)
+    verdicts = _verdicts(sample, readings)
     if Verdict.FAIL in verdicts:
         after["evidence"] = LoadEvidence(at=at, proved=False, worst={key: [one] for key, one in readings.items()})
     elif Verdict.UNKNOWN not in verdicts:
@@ -73,10 +76,18 @@ def _go_on(sample: Sample, last: LoadMemory, after: LoadMemory, readings: dict[s
     """Add one good loaded sample to the load that is going on; when that has lasted long enough, it is a proof."""
     gap = max(after["at"] - last.get("at", after["at"]), 0.0)
     goes_on = last["loaded"] and gap <= LONGEST_GAP_S
-    after["seconds"] = last["seconds"] + gap if goes_on else min(gap, FIRST_GAP_S)
+    needed = PROOF_S.get(sample.item.scope, math.inf)
+    after["seconds"] = min(last["seconds"] + gap if goes_on else min(gap, FIRST_GAP_S), needed)
     after["span"] = _worst(sample, last.get("span", {}) if goes_on else {}, readings)
-    if after["seconds"] >= PROOF_S.get(sample.item.scope, math.inf):
+    if after["seconds"] >= needed and not _proves_the_same(last.get("evidence"), after):
         after["evidence"] = LoadEvidence(at=after["at"], proved=True, worst=after["span"])
+
+
+def _proves_the_same(evidence: LoadEvidence | None, after: LoadMemory) -> bool:
+    """Whether a proof of a moment ago says all that the load which is going on says."""
+    if evidence is None or not evidence["proved"] or evidence["worst"] != after["span"]:
+        return False
+    return 0 <= after["at"] - evidence["at"] < RENEWED_EVERY_S
 
 
 def shown_load(memory: LoadMemory) -> Load:
@@ -135,26 +146,30 @@ def _not_loaded(sample: Sample, load: Load) -> Outcome:
     return unknown(Reason.NOT_LOADED, f"loaded {load['seconds']:.0f} s of {needed:.0f}")
 
 
-def _proving(sample: Sample) -> list[Criterion]:
-    return [criterion for criterion in sample.item.all_criteria if criterion.needs_load]
-
-
 def _readings(sample: Sample) -> dict[str, Reading]:
-    found = ((criterion.reading_key, read(criterion, sample)) for criterion in _proving(sample))
+    found = ((criterion.reading_key, read(criterion, sample)) for criterion in sample.item.load_criteria)
     return {key: reading for key, reading in found if not isinstance(reading, Outcome)}
 
 
-def _verdicts(sample: Sample) -> set[Verdict]:
-    return {outcome(criterion, sample).verdict for criterion in sample.item.criteria if criterion.needs_load}
+def _verdicts(sample: Sample, readings: Mapping[str, Reading]) -> set[Verdict]:
+    return {
+        check(criterion, sample, readings[criterion.reading_key]).verdict
+        if criterion.reading_key in readings and criterion.operator is not Operator.SURVIVES
+        else outcome(criterion, sample).verdict
+        for criterion in sample.item.criteria
+        if criterion.needs_load
+    }
 
 
-def _worst(sample: Sample, span: Readings, readings: dict[str, Reading]) -> Readings:
-    keys = {criterion.reading_key: criterion for criterion in _proving(sample)}
+def _worst(sample: Sample, span: Readings, readings: Mapping[str, Reading]) -> Readings:
+    keys = {criterion.reading_key: criterion for criterion in sample.item.load_criteria}
     return {key: _worse(keys[key], span.get(key, []), reading) for key, reading in readings.items()}
 
 
 def _worse(criterion: Criterion, kept: list[Reading], new: Reading) -> list[Reading]:
     """The readings that decide whether the criterion was met all along: one extreme, or the latest distinct ones."""
+    if kept and kept[-1] == new:
+        return kept
     pick = _extreme(criterion)
     if pick is None:
         return [*(one for one in kept if one != new), new][-_DISTINCT_KEPT:]

@@ -15,7 +15,7 @@ from datetime import datetime
 from checks.domain.counting import gains
 from checks.domain.facts import WHOLE_NODE, Fact, Problem, ProblemKind
 from checks.domain.holding import held
-from checks.domain.items import Criterion, Item, Operator
+from checks.domain.items import Item, Operator
 from checks.domain.loading import PACKETS, remember_load, shown_load
 from checks.domain.memory import Blank, ItemMemory, Value
 from checks.domain.outcomes import Sample
@@ -75,6 +75,16 @@ def measure(
     return Measured(value, after)
 
 
+def measure_said(
+    item: Item, said: dict[str, Scalar], memory: ItemMemory, *, observed_at: datetime, boot_id: str
+) -> Measured:
+    """`measure` for facts that are sorted out already: each once, in the unit and of the kind that the item states."""
+    after = ItemMemory(boot=boot_id, at=observed_at.timestamp())
+    value = Value(item_version=item.version, facts=said)
+    _derive(item, value, memory, after)
+    return Measured(value, after)
+
+
 def measure_covered(
     ruleset: Ruleset,
     item_key: str,
@@ -126,20 +136,15 @@ def _blank(problems: Iterable[Problem]) -> Blank | None:
 
 def _derive(item: Item, value: Value, before: ItemMemory, after: ItemMemory) -> None:
     """Put into *value* what its facts mean together with what was remembered, and into *after* what to remember."""
-    facts, at, boot = value["facts"], after["at"], after["boot"]
-    criteria = _criteria(item)
-    operators = {criterion.operator for criterion in criteria}
-    if Operator.DELTA_OVER in operators:
+    facts, at, boot, operators = value["facts"], after["at"], after["boot"], item.operators
+    counts_load = item.needs_load and item.scope is Scope.NIC
+    if Operator.DELTA_OVER in operators or counts_load:
+        criteria = (*item.all_criteria, PACKETS) if counts_load else item.all_criteria
         value["gains"] = gains(criteria, facts, before, after, at=at, boot=boot)
     if Operator.SUSTAINED in operators:
-        value["held"] = held(criteria, facts, before, after, at=at, boot=boot)
+        value["held"] = held(item.all_criteria, facts, before, after, at=at, boot=boot)
     if Operator.SURVIVES in operators:
         value["boots"] = after["boots"] = remember_boot(before, boot, facts.get("live"))
     if item.needs_load:
         after["load"] = remember_load(Sample(item, value), before, at=at, boot=boot)
         value["load"] = shown_load(after["load"])
-
-
-def _criteria(item: Item) -> tuple[Criterion, ...]:
-    """The criteria that need more than the facts themselves, with the one that tells a NIC's load."""
-    return (*item.all_criteria, PACKETS) if item.needs_load and item.scope is Scope.NIC else item.all_criteria

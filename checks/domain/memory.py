@@ -90,3 +90,7 @@ class ItemMemory(TypedDict, total=False):
     runs: dict[str, list[Step]]
     boots: list[Boot]
     load: LoadMemory
+
+
+#: What is remembered of a subject that was never measured; nobody writes to it.
+NOTHING_KNOWN = ItemMemory()

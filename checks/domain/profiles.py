@@ -8,7 +8,7 @@ criterion is *unknown*, never *pass*. Conditions on traits are settled here, so 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from checks.domain.canonical import Tag, digest
 from checks.domain.catalogue import Catalogue
@@ -17,6 +17,7 @@ from checks.domain.facts import WHOLE_NODE
 from checks.domain.hardware import Profile
 from checks.domain.items import Condition, Criterion, Item, Operator
 from checks.domain.overrides import Overrides
+from checks.domain.passing import Passes, passing
 from checks.domain.units import Threshold
 from checks.domain.verdicts import NODE_HELD, Cadence, Scope, Source
 
@@ -35,6 +36,26 @@ class Ruleset:
     items: Mapping[str, Item]
     applicable: frozenset[str]
     judged_under: str
+    # What follows from the above, worked out once: a report asks for it dozens of times.
+    _subjects: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
+    _due: Mapping[Cadence, tuple[str, ...]] = field(init=False, repr=False, compare=False)
+    #: Keys of the items that apply and whose rows belong to a node.
+    of_nodes: frozenset[str] = field(init=False, repr=False, compare=False)
+    #: By item: whether a value passes beyond doubt.
+    passing: Mapping[str, Passes] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        derived: dict[str, object] = {
+            "_subjects": {key: self._subjects_of(key) for key in self.items},
+            "_due": {
+                cadence: tuple(key for key in sorted(self.applicable) if self._measured_by_probe(key, cadence))
+                for cadence in Cadence
+            },
+            "of_nodes": frozenset(key for key in self.node_items() if self.applies(key)),
+            "passing": {key: passing(item) for key, item in self.items.items()},
+        }
+        for name, held in derived.items():
+            object.__setattr__(self, name, held)
 
     @classmethod
     def build(cls, catalogue: Catalogue, profile_key: str, overrides: Mapping[str, object]) -> Ruleset:
@@ -64,6 +85,9 @@ class Ruleset:
 
     def subjects(self, item_key: str) -> tuple[str, ...]:
         """The subjects that must have a row: gpu0 … as the profile states, else the one subject ``""``."""
+        return self._subjects[item_key]
+
+    def _subjects_of(self, item_key: str) -> tuple[str, ...]:
         scope = self.items[item_key].scope
         if scope not in (Scope.GPU, Scope.NIC) or not self.applies(item_key):
             return (WHOLE_NODE,)
@@ -75,7 +99,7 @@ class Ruleset:
 
     def due(self, cadence: Cadence) -> tuple[str, ...]:
         """Probe items of *cadence* that a full report of it must cover: those that apply and have a probe."""
-        return tuple(key for key in sorted(self.applicable) if self._measured_by_probe(key, cadence))
+        return self._due[cadence]
 
     def planned(self, cadence: Cadence) -> tuple[str, ...]:
         """What an agent is asked to measure in *cadence*: what is due, and with each tick what a start will ask."""

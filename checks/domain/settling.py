@@ -50,7 +50,7 @@ def settle(previous: Settled | None, raw: Verdict, *, item: Item, observed_at: d
     """The settled verdict after one more measurement; *min_gap* is the least time between two that count."""
     before = replace(previous or NEVER_SETTLED, epoch_change=False)
     candidate = _SETTLES_AS.get(raw)
-    if candidate is None or item.cadence is Cadence.START or not _counts(before, item, observed_at, min_gap):
+    if candidate is None or not counts(before.counted_at, item, observed_at, min_gap):
         return before
     if candidate is before.verdict:
         return replace(before, pending=None, count=0, counted_at=observed_at)
@@ -76,12 +76,20 @@ def needed(item: Item) -> int:
     return item.settle if item.cadence is Cadence.TICK else 1
 
 
-def _counts(before: Settled, item: Item, observed_at: datetime, min_gap: timedelta) -> bool:
-    if before.counted_at is None:
+def settles_as(raw: Verdict) -> Verdict | None:
+    """What *raw* settles as when it lasts; none for a verdict that settles nothing."""
+    return _SETTLES_AS.get(raw)
+
+
+def counts(counted_at: datetime | None, item: Item, observed_at: datetime, min_gap: timedelta) -> bool:
+    """Whether a measurement of *observed_at* counts after one of *counted_at*; those at a start never do."""
+    if item.cadence is Cadence.START:
+        return False
+    if counted_at is None:
         return True
     if item.cadence is Cadence.TICK:
-        return observed_at - before.counted_at >= min_gap
-    return observed_at > before.counted_at
+        return observed_at - counted_at >= min_gap
+    return observed_at > counted_at
 
 
 def _settled(before: Settled, verdict: Verdict, *, counted_at: datetime | None, since: datetime) -> Settled:

@@ -12,16 +12,16 @@ import msgspec
 from msgspec import structs
 
 from checks.domain.blocking import blocks
-from checks.domain.evaluation import Judgement, judge
+from checks.domain.evaluation import PASSED, Judgement, judge
 from checks.domain.facts import Fact
 from checks.domain.freshness import valid_until
 from checks.domain.items import Item
 from checks.domain.loading import loaded_until
 from checks.domain.manifest import identity_changed, identity_of
-from checks.domain.measuring import Measured, measure_covered, unmeasured
-from checks.domain.memory import ItemMemory, Value
+from checks.domain.measuring import Measured, measure_covered, measure_said, unmeasured
+from checks.domain.memory import NOTHING_KNOWN, ItemMemory, Value
 from checks.domain.profiles import Ruleset
-from checks.domain.settling import Settled, resettle, settle
+from checks.domain.settling import Settled, counts, resettle, settle, settles_as
 from checks.domain.verdicts import Cadence, Reason, Verdict
 from checks.services.node_rows import MemoryRow, RowKey, StateRow, expected_rows, new_row
 from checks.services.remembering import is_worth_keeping, refreshed
@@ -60,7 +60,7 @@ def judge_report(
         if says_the_same(submission, item, held, memory) and _only_grew_younger(submission, item, held, outcome):
             continue
         stamp = submission.stamps.get(item.cadence)
-        known = {subject: refreshed(memory.get((key, subject), ItemMemory()), stamp) for subject in held}
+        known = {subject: refreshed(memory.get((key, subject), NOTHING_KNOWN), stamp) for subject in held}
         _judge_item(submission, ruleset, key, known, rows, outcome, now)
     for key in submission.missing:
         for subject in subjects.get(key, ()):
@@ -108,29 +108,44 @@ def _judge_item(
     outcome: Outcome,
     now: datetime,
 ) -> None:
-    facts = submission.content.facts(key)
     observed_at = submission.content.newest(key, submission.observed_at)
     usable = {
         subject: ItemMemory() if subject in submission.replaced else held
         for subject, held in known.items()
         if _is_newer(observed_at, rows[key, subject], submission)
     }
-    measured = measure_covered(
-        ruleset, key, facts, submission.content.problems.get(key, []), usable, observed_at=observed_at,
-        boot_id=submission.boot_id,
-    )  # fmt: skip
     item = ruleset.items[key]
-    for subject, found in measured.items():
+    for subject, found in _measured(submission, ruleset, key, usable, observed_at).items():
         if subject in submission.retired or (subject in known and subject not in usable):
             continue
         before = rows.get((key, subject)) or new_row(ruleset, key, subject, now=now)
-        after = _row_measured(before, item, found, submission, observed_at, now)
+        after = _row_measured(before, ruleset, item, found, submission, observed_at, now)
         if item.cadence not in _SELF_RENEWING:
-            after.facts = _kept_facts(facts, subject)
+            after.facts = _kept_facts(submission.content.facts(key), subject)
         if (key, subject) not in rows or after is not before:
             outcome.states[key, subject] = after
         if is_worth_keeping(known.get(subject), found.memory, stamped=item.cadence == submission.moves):
             outcome.memory.append(MemoryRow(key, subject, found.memory))  # type: ignore[arg-type]
+
+
+def _measured(
+    submission: Submission, ruleset: Ruleset, key: str, memories: Mapping[str, ItemMemory], observed_at: datetime
+) -> dict[str, Measured]:
+    """Step one for every subject. Most reports say all that is asked, and no more: that needs no sorting out."""
+    content, boot_id = submission.content, submission.boot_id
+    said = content.plain(key)
+    if said is not None and said.keys() == {*ruleset.subjects(key), *memories}:
+        item = ruleset.items[key]
+        return {
+            subject: measure_said(
+                item, facts, memories.get(subject, NOTHING_KNOWN), observed_at=observed_at, boot_id=boot_id
+            )
+            for subject, facts in said.items()
+        }
+    problems = content.problems.get(key, [])
+    return measure_covered(
+        ruleset, key, content.facts(key), problems, memories, observed_at=observed_at, boot_id=boot_id
+    )
 
 
 def _is_newer(observed_at: datetime, row: StateRow, submission: Submission) -> bool:
@@ -139,16 +154,25 @@ def _is_newer(observed_at: datetime, row: StateRow, submission: Submission) -> b
 
 
 def _row_measured(
-    before: StateRow, item: Item, measured: Measured, submission: Submission, observed_at: datetime, now: datetime
+    before: StateRow,
+    ruleset: Ruleset,
+    item: Item,
+    measured: Measured,
+    submission: Submission,
+    observed_at: datetime,
+    now: datetime,
 ) -> StateRow:
     """The row after a measurement; *before* itself when a full report of its cadence brought nothing new."""
-    judgement = judge(item, measured.value, now=now)
+    value = measured.value
+    judgement = PASSED if ruleset.passing[item.key](value, now) else judge(item, value, now=now)
+    stamp = submission.stamps.get(before.cadence)
+    if submission.same_rules and item.cadence == submission.moves and _stays(before, judgement):
+        return _with_value(before, item, value, judgement, submission, observed_at)
     settled = settle(
-        _settled_of(before, submission.stamps.get(before.cadence)), judgement.verdict, item=item,
-        observed_at=observed_at, min_gap=submission.min_gap,
-    )  # fmt: skip
-    after = _with_judgement(before, item, measured.value, judgement, settled, now)
-    after.loaded_until = loaded_until(measured.value)
+        _settled_of(before, stamp), judgement.verdict, item=item, observed_at=observed_at, min_gap=submission.min_gap
+    )
+    after = _with_judgement(before, item, value, judgement, settled, now)
+    after.loaded_until = loaded_until(value)
     after.evidence = submission.evidence.get(item.key, before.evidence)
     if item.cadence == submission.moves:
         after.counted_at = settled.counted_at if settled.pending is not None else before.counted_at
@@ -157,6 +181,36 @@ def _row_measured(
     after.counted_at, after.observed_at = settled.counted_at, observed_at
     if item.cadence not in _SELF_RENEWING:
         after.valid_until = valid_until(observed_at, item.cadence, submission.interval, item)
+    return after
+
+
+def _stays(before: StateRow, judgement: Judgement) -> bool:
+    """Whether the verdict is what it was, settled or not, so that a row changes in its value alone."""
+    if before.pending or before.settle_count or before.raw != judgement.verdict:
+        return False
+    candidate = settles_as(judgement.verdict)
+    return before.reason == (judgement.reason or "") and (candidate is None or candidate == before.settled)
+
+
+def _with_value(
+    before: StateRow, item: Item, value: Value, judgement: Judgement, submission: Submission, observed_at: datetime
+) -> StateRow:
+    """The row with another value under the same verdict."""
+    identity = identity_of(item, value, before.identity)
+    after = structs.replace(
+        before,
+        value=value,
+        identity=identity,
+        epoch=before.epoch + identity_changed(before.identity, identity),
+        detail=judgement.detail[:_DETAIL_LENGTH],
+        loaded_until=loaded_until(value),
+        evidence=submission.evidence.get(item.key, before.evidence),
+    )
+    if after == before:
+        return before
+    counted_at = _counted_at(before, submission.stamps.get(before.cadence))
+    counted = settles_as(judgement.verdict) and counts(counted_at, item, observed_at, submission.min_gap)
+    after.counted_at, after.observed_at = observed_at if counted else counted_at, observed_at
     return after
 
 
@@ -207,17 +261,21 @@ def _was_measured(row: StateRow, ruleset: Ruleset) -> bool:
 
 
 def _settled_of(row: StateRow, stamp: datetime | None) -> Settled:
-    """What has settled so far. A steady row is not written on each report, so its last count is its cadence's stamp."""
-    counted_at = row.counted_at
-    if stamp is not None and counted_at is not None and not row.pending:
-        counted_at = max(counted_at, stamp)
+    """What has settled so far."""
     return Settled(
         verdict=Verdict(row.settled) if row.settled else None,
         pending=Verdict(row.pending) if row.pending else None,
         count=row.settle_count,
-        counted_at=counted_at,
+        counted_at=_counted_at(row, stamp),
         since=row.settled_since,
     )
+
+
+def _counted_at(row: StateRow, stamp: datetime | None) -> datetime | None:
+    """When the row was counted last. A steady one is not written on each report: there it is its cadence's stamp."""
+    if stamp is None or row.counted_at is None or row.pending:
+        return row.counted_at
+    return max(row.counted_at, stamp)
 
 
 def _kept_facts(facts: Iterable[Fact], subject: str) -> list[list[object]] | None:

@@ -5,9 +5,11 @@ A memory that only grew older is not written: the stamp of its cadence says when
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from checks.domain.memory import ItemMemory, LoadMemory
+
+_TIMES: Final = frozenset({"boot", "at"})
 
 
 def refreshed(memory: ItemMemory, stamp: datetime | None) -> ItemMemory:
@@ -25,19 +27,17 @@ def is_worth_keeping(before: ItemMemory | None, after: ItemMemory, *, stamped: b
 
     Where the report moves the stamp of the item's cadence (*stamped*), times of samples alone are not worth a write.
     """
+    if after.keys() <= _TIMES and (before or {}).keys() <= _TIMES:
+        return False
     lasting = _lasting(after)
     if lasting != _lasting(before or {}):
         return True
-    return bool(lasting) and (not stamped or bool(after.get("runs")) or _is_loaded(after))
-
-
-def _is_loaded(memory: ItemMemory) -> bool:
-    return memory["load"]["loaded"] if "load" in memory else False
+    return bool(lasting) and (not stamped or bool(after.get("runs")))
 
 
 def _lasting(memory: Mapping[str, Any]) -> dict[str, object]:
     """The parts of a memory that say something; the boot id does so only beside others."""
-    parts = {name: held for name, held in memory.items() if held and name not in ("at", "boot")}
+    parts = {name: held for name, held in memory.items() if held and name not in _TIMES}
     if "load" in parts:
         parts["load"] = {name: held for name, held in memory["load"].items() if name != "at"}
     return parts | {"boot": memory["boot"]} if parts else {}

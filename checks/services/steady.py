@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from checks.domain.items import Item, Operator
-from checks.domain.memory import ItemMemory
-from checks.domain.verdicts import Scope
+from checks.domain.loading import VALID_FOR
+from checks.domain.memory import ItemMemory, LoadEvidence
 from checks.services.node_rows import RowKey, StateRow
 from checks.services.submission import Content
 
@@ -23,19 +23,22 @@ _VALUE_PARTS: Final = _PLAIN | {"boots", "gains", "load"}
 class Submission:
     """What one report says, with the portal's times.
 
-    *missing* are items that a full report would have covered. *stamps* are when evidence of a whole cadence last came
+    *missing* are items that a full report would have covered; *same_rules*: the node's rows were judged by the rules
+    that this report is judged by. *stamps* are when evidence of a whole cadence last came
     (rows unchanged since then are that young); *moves* is the cadence that this report is a full one of, if it is.
     *replaced* are subjects whose hardware is another; *evidence* maps an item to the digest of its raw text.
     """
 
     content: Content
     missing: Sequence[str]
+    received_at: datetime
     observed_at: datetime
     boot_id: str
     interval: timedelta
     min_gap: timedelta
     stamps: Mapping[str, datetime]
     moves: str | None
+    same_rules: bool
     replaced: frozenset[str]
     retired: Mapping[str, str]
     evidence: Mapping[str, str]
@@ -58,8 +61,8 @@ def says_the_same(
 
 
 def _can_be_steady(item: Item) -> bool:
-    """A value held over time changes with the clock alone; so does a counter's gain over a time span."""
-    return not any(one.operator is Operator.SUSTAINED or one.window is not None for one in item.all_criteria)
+    """A value held over time changes with the clock alone."""
+    return Operator.SUSTAINED not in item.operators
 
 
 def _repeats(submission: Submission, item: Item, row: StateRow, said: Mapping[str, object]) -> bool:
@@ -72,7 +75,7 @@ def _repeats(submission: Submission, item: Item, row: StateRow, said: Mapping[st
 
 
 def _remembers_the_same(submission: Submission, item: Item, row: StateRow, memory: ItemMemory | None) -> bool:
-    """Where memory plays a part: same boot, no counter that moved last time, an idle subject without old evidence."""
+    """Where memory plays a part: same boot, no counter that has moved, an idle subject whose evidence still counts."""
     value = row.value
     if value.keys() <= _PLAIN:
         return True
@@ -81,4 +84,8 @@ def _remembers_the_same(submission: Submission, item: Item, row: StateRow, memor
     boots, load = value.get("boots"), value.get("load")
     if boots is not None and (not boots or boots[-1]["boot"] != submission.boot_id):
         return False
-    return load is None or (item.scope is Scope.GPU and not load["loaded"] and "evidence" not in load)
+    return load is None or (not load["loaded"] and _still_counts(load.get("evidence"), submission.received_at))
+
+
+def _still_counts(evidence: LoadEvidence | None, now: datetime) -> bool:
+    return evidence is None or now.timestamp() - evidence["at"] < VALID_FOR.total_seconds()

@@ -1,14 +1,16 @@
 """A decoded report in the judge's words: facts by item, by the portal's clock, under the subjects on file."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from checks.domain.facts import WHOLE_NODE, Fact, Problem, ProblemKind
 from checks.domain.profiles import Ruleset
-from checks.domain.verdicts import NODE_HELD, Cadence, Scope
+from checks.domain.units import Scalar
+from checks.domain.verdicts import Cadence, Scope
 from checks.services.report_clock import ReportClock
 from checks.services.report_v1 import FactV1, ReportV1
 
@@ -20,11 +22,17 @@ _SUBJECTS: Final = {scope: re.compile(rf"{scope}(?:0|[1-9][0-9]?)") for scope in
 class ItemFacts:
     """The facts of one item as they came, and by subject in short: ``said[subject][name]`` is a value alone where it
     is of the catalogue's unit and kind, else ``[value, unit]``.
+
+    *plain*: every fact came once, in the unit and of the kind that the catalogue states. *newest* and *oldest* are
+    boot-clock seconds.
     """
 
     units: Mapping[str, str]
     facts: list[FactV1] = field(default_factory=list)
-    said: dict[str, dict[str, object]] = field(default_factory=dict)
+    said: dict[str, dict[str, Any]] = field(default_factory=dict)
+    plain: bool = True
+    newest: float = -math.inf
+    oldest: float = math.inf
 
     def add(self, fact: FactV1) -> None:
         """Take in one more fact. Called for each of a report's hundreds."""
@@ -32,9 +40,27 @@ class ItemFacts:
         said = self.said.get(fact.subject)
         if said is None:
             self.said[fact.subject] = said = {}
-        unit, value = fact.unit, fact.value
-        usual = self.units.get(fact.name) == unit and (type(value) is bool) == (unit == "bool")
-        said[fact.name] = value if usual else [value, unit]
+        unit, value, name, at = fact.unit, fact.value, fact.name, fact.observed_at
+        usual = self.units.get(name) == unit and (type(value) is bool) == (unit == "bool")
+        if not usual or name in said or not _is_of(unit, value):
+            self.plain = False
+        said[name] = value if usual else [value, unit]
+        if at > self.newest:
+            self.newest = at
+        if at < self.oldest:
+            self.oldest = at
+
+
+_KINDS: Final = {"text": str, "bool": bool}
+_MOST: Final = 1e300
+
+
+def _is_of(unit: str, value: Scalar) -> bool:
+    """Whether *value* is of the unit's kind beyond doubt; "unlimited" and monstrous numbers are looked at later."""
+    kind = _KINDS.get(unit)
+    if kind is not None:
+        return type(value) is kind
+    return type(value) in (int, float) and -_MOST < value < _MOST  # type: ignore[operator]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +72,7 @@ class Content:
     """
 
     sent: Mapping[str, ItemFacts]
-    said: Mapping[str, Mapping[str, Mapping[str, object]]]
+    said: Mapping[str, Mapping[str, dict[str, Any]]]
     problems: Mapping[str, list[Problem]]
     items: tuple[str, ...]
     observed: tuple[str, ...]
@@ -63,20 +89,22 @@ class Content:
                 found.append(Fact(item, subject, fact.name, fact.value, fact.unit, at))
         return found
 
+    def plain(self, item: str) -> Mapping[str, dict[str, Scalar]] | None:
+        """What is judged of the item by subject, where it is exactly what the catalogue asks for and no problem."""
+        sent = self.sent.get(item)
+        return self.said[item] if sent is not None and sent.plain and item not in self.problems else None
+
     def newest(self, item: str, default: datetime) -> datetime:
         """When the item was measured last in this report; *default* when it brought no fact."""
         sent = self.sent.get(item)
-        if sent is None:
-            return default
-        return self.clock.observed(max(fact.observed_at for fact in sent.facts))
+        return default if sent is None else self.clock.observed(sent.newest)
 
     def as_json(self) -> dict[str, object]:
         """All facts as the stored report keeps them; ``ages`` are seconds from an item's oldest fact to the writing."""
         boottime = self.clock.boottime
-        oldest = {item: min(fact.observed_at for fact in sent.facts) for item, sent in self.sent.items()}
         return {
             "facts": {item: sent.said for item, sent in self.sent.items()},
-            "ages": {item: round(boottime - seconds, 3) for item, seconds in oldest.items()},
+            "ages": {item: round(boottime - sent.oldest, 3) for item, sent in self.sent.items()},
         }
 
 
@@ -98,7 +126,7 @@ def content_of(report: ReportV1, ruleset: Ruleset, clock: ReportClock, subjects:
     }
     problems = _problems(report, subjects)
     spoken_of = dict.fromkeys((*report.covered, *(item for item, held in said.items() if held), *problems))
-    items = tuple(key for key in spoken_of if _is_of_a_node(key, ruleset))
+    items = tuple(key for key in spoken_of if key in ruleset.of_nodes)
     return Content(sent, said, problems, items, tuple(observed), subjects, clock)
 
 
@@ -130,18 +158,15 @@ def missing_items(report: ReportV1, ruleset: Ruleset) -> tuple[str, ...] | None:
     return tuple(key for key in ruleset.due(Cadence(report.cadence)) if key not in covered)
 
 
-def _is_of_a_node(key: str, ruleset: Ruleset) -> bool:
-    item = ruleset.items.get(key)
-    return item is not None and item.scope in NODE_HELD and ruleset.applies(key)
-
-
 def _is_judged(item: str, subject: str, ruleset: Ruleset, observed: dict[str, None]) -> bool:
     """Whether facts of that subject are judged; others are named in *observed*, unless the profile excuses them."""
     if item not in ruleset.items:
         observed[item] = None
         return False
-    if not _is_of_a_node(item, ruleset):
+    if item not in ruleset.of_nodes:
         return False
+    if subject in ruleset.subjects(item):
+        return True
     pattern = _SUBJECTS.get(ruleset.items[item].scope)
     if subject == WHOLE_NODE or (pattern is not None and pattern.fullmatch(subject)):
         return True
