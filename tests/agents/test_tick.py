@@ -344,11 +344,7 @@ def test_text_that_no_json_can_hold_does_not_cost_the_report(
 
 @pytest.mark.parametrize("step", [3600.0, -3600.0, 10 * 365 * 86400.0, -10 * 365 * 86400.0])
 def test_a_stepped_clock_makes_nothing_run_twice_and_no_report_young(
-    step: float,
-    tick: Callable[..., TickResult],
-    portal: LoopbackPortal,
-    enrolled: Paths,
-    monkeypatch: pytest.MonkeyPatch,
+    step: float, tick: Callable[..., TickResult], portal: LoopbackPortal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     portal.answer = lambda asked: Reply(503) if asked.method == "POST" else accept(asked)
     tick(FAST)

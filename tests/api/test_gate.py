@@ -1,54 +1,19 @@
 """The gate as a scheduler asks it, over HTTP, against real rows: what is ready, what is not, what cannot be told."""
 
-import json
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-import time_machine
 from django.test import Client
 
 from checks.models import BreakerTrip, Cluster, Heartbeat, Node, NodeReadiness, TokenKind
+from tests.api.gate_lab import SCHEMA, Gate, codes
 from tests.lab import HOUR, MINUTE, NOON, SECOND, bad_row, bearer, firmware, healthy_node, lab
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("at_noon")]
 
-SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "checks/api/schema/gate.v1.json").read_text())
 ECC_VALUE = {"facts": {"volatile_uncorrectable": 2, "ecc_enabled": True}}
-
-
-@pytest.fixture(autouse=True)
-def at_noon() -> Any:
-    """Every question is asked at noon, unless the test moves the clock."""
-    with time_machine.travel(NOON, tick=False) as clock:
-        yield clock
-
-
-class Gate:
-    """Asks about one cluster with a token bound to it."""
-
-    def __init__(self, client: Client, cluster: Cluster) -> None:
-        self.client = client
-        self.address = f"/api/v1/clusters/{cluster.slug}/readiness"
-        self.headers = bearer(TokenKind.GATE, cluster)
-
-    def get(self, *, etag: str = "", **fields: str) -> Any:
-        headers = self.headers | ({"If-None-Match": etag} if etag else {})
-        return self.client.get(self.address, fields, headers=headers)
-
-    def ask(self, **fields: str) -> dict[str, Any]:
-        """The answer's body, which must be what the schema says."""
-        response = self.get(**fields)
-        assert response.status_code == 200, response.content
-        body: dict[str, Any] = response.json()
-        jsonschema.validate(body, SCHEMA)
-        return body
-
-
-def codes(body: dict[str, Any]) -> list[str]:
-    return [reason["code"] for reason in body["reasons"]]
 
 
 def test_healthy_nodes_are_ready_until_the_first_evidence_ends_or_five_minutes(client: Client) -> None:
@@ -263,53 +228,6 @@ def test_a_hundred_reasons_are_shown_and_all_are_counted(client: Client) -> None
 
     assert (len(body["reasons"]), body["reasons_total"]) == (100, 120)
     assert (body["nodes"]["ready"], body["nodes"]["not_ready_nodes"]) == (0, "gpu[000-014]")
-
-
-def test_the_odd_firmware_out_is_named_and_the_majority_is_not(client: Client) -> None:
-    cluster = lab()
-    for number in (1, 2, 3):
-        firmware(healthy_node(cluster, f"gpu00{number}"), "96.00.89.00.01" if number < 3 else "96.00.74.00.01")
-
-    body = Gate(client, cluster).ask()
-
-    assert (body["decision"], body["nodes"]["not_ready_nodes"], codes(body)) == ("not_ready", "gpu003", ["not_uniform"])
-    assert "96.00.74.00.01" in body["reasons"][0]["value"]
-    assert "96.00.89.00.01" in body["reasons"][0]["threshold"]
-
-
-def test_only_the_asked_nodes_are_compared(client: Client) -> None:
-    cluster = lab()
-    for number in (1, 2, 3):
-        firmware(healthy_node(cluster, f"gpu00{number}"), "96.00.89.00.01" if number < 3 else "96.00.74.00.01")
-
-    assert Gate(client, cluster).ask(nodes="gpu[001-002]")["decision"] == "ready"
-
-
-def test_without_a_majority_all_are_named_because_nobody_knows_who_is_right(client: Client) -> None:
-    cluster = lab()
-    firmware(healthy_node(cluster, "gpu001"), "96.00.89.00.01")
-    firmware(healthy_node(cluster, "gpu002"), "96.00.74.00.01")
-
-    assert Gate(client, cluster).ask()["nodes"]["not_ready_nodes"] == "gpu[001-002]"
-
-
-def test_two_part_numbers_are_not_compared_with_each_other(client: Client) -> None:
-    cluster = lab()
-    firmware(healthy_node(cluster, "gpu001"), "96.00.89.00.01")
-    firmware(healthy_node(cluster, "gpu002"), "92.00.45.00.03", part="692-2G503-0203-000")
-
-    assert Gate(client, cluster).ask()["decision"] == "ready"
-
-
-def test_a_node_of_a_profile_without_rules_is_unknown_whatever_its_firmware(client: Client) -> None:
-    cluster = lab()
-    for number in (1, 2):
-        firmware(healthy_node(cluster, f"gpu00{number}"), f"96.00.89.00.0{number}")
-    Node.objects.update(profile="8xh100")
-
-    body = Gate(client, cluster).ask()
-
-    assert (body["decision"], set(codes(body))) == ("unknown", {"rejudging"})
 
 
 def test_a_check_under_a_circuit_breaker_still_stops_and_is_called_suspect(client: Client) -> None:
