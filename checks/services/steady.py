@@ -12,6 +12,8 @@ from typing import Final
 from checks.domain.items import Item, Operator
 from checks.domain.loading import VALID_FOR
 from checks.domain.memory import ItemMemory, LoadEvidence
+from checks.domain.settling import settles_as
+from checks.domain.verdicts import Cadence, Verdict
 from checks.services.node_rows import RowKey, StateRow
 from checks.services.submission import Content
 
@@ -67,11 +69,19 @@ def _can_be_steady(item: Item) -> bool:
 
 def _repeats(submission: Submission, item: Item, row: StateRow, said: Mapping[str, object]) -> bool:
     value = row.value
-    if row.pending or row.item_version != item.version or not _VALUE_PARTS.issuperset(value):
+    if not _has_settled(row) or row.item_version != item.version or not _VALUE_PARTS.issuperset(value):
         return False
     if row.subject in submission.replaced or submission.evidence.get(item.key, row.evidence) != row.evidence:
         return False
     return value.get("item_version") == item.version and value.get("facts") == said
+
+
+def _has_settled(row: StateRow) -> bool:
+    """Whether one more such report leaves what is settled alone. One that came too soon to count is not pending."""
+    if row.pending:
+        return False
+    candidate = settles_as(Verdict(row.raw))
+    return candidate is None or row.cadence == Cadence.START or candidate == row.settled
 
 
 def _remembers_the_same(submission: Submission, item: Item, row: StateRow, memory: ItemMemory | None) -> bool:

@@ -171,3 +171,15 @@ def test_of_a_sound_idle_node_only_temperatures_and_the_age_of_start_items_chang
         ledger.take_in(submission, outcome)
         if place == 2:
             assert {item for item, _ in outcome.states} == {"gpu-temperature", "gpu-clean"}
+
+
+def test_a_verdict_that_came_too_soon_to_count_settles_when_the_next_report_repeats_it() -> None:
+    ledger, row = Ledger(), ("gpu-nvlink-links", "gpu0")
+    tick, failing = timedelta(minutes=5), {"value": ("gpu-nvlink-links", 0)}
+    seen = []
+    for gap, trouble in [(tick, {}), (tick, failing), (timedelta(seconds=20), {}), (tick, None)]:
+        submission = ledger.submission((gap, Cadence.TICK, Work.IDLE, trouble))
+        ledger.take_in(submission, judge_report(submission, RULES, ledger.rows, ledger.memory, now=ledger.now))
+        seen.append((ledger.rows[row].raw, ledger.rows[row].settled))
+
+    assert seen == [("pass", "pass"), ("fail", "fail"), ("pass", "fail"), ("pass", "pass")]
