@@ -13,6 +13,9 @@ from portal.connections import TRUSTED_S, trust_fresh_connections
 @pytest.fixture(autouse=True)
 def kept(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """This thread's connection is kept between requests, and trusted while it is fresh."""
+    # Ours must stand after Django's, which Django's test client puts back at the end of the line.
+    request_started.disconnect(dispatch_uid="connections.trust")
+    request_finished.disconnect(dispatch_uid="connections.note")
     trust_fresh_connections()
     connections._proof.at = -TRUSTED_S
     connection.close()
