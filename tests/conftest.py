@@ -27,6 +27,11 @@ def pytest_configure() -> None:
     settings.WHITENOISE_AUTOREFRESH = settings.WHITENOISE_USE_FINDERS = True
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests last: Playwright keeps an event loop in its process, and what runs after it would find that."""
+    items.sort(key=lambda item: not {"browser", "journeys"}.isdisjoint(item.path.parts))
+
+
 @pytest.fixture(scope="session")
 def databases() -> Iterator[TestDatabases]:
     """The session's PostgreSQL server and its databases."""
