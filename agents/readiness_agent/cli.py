@@ -31,6 +31,15 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run one command; the exit code is the command's own."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     _make_streams_usable()
+    code = _run(arguments)
+    try:
+        sys.stderr.flush()
+    except OSError:
+        let_go(sys.stderr)  # a log that cannot be written costs no exit code
+    return code
+
+
+def _run(arguments: List[str]) -> int:
     try:
         code = _dispatch(arguments)
         sys.stdout.flush()
