@@ -23,9 +23,7 @@ def test_a_program_that_calls_the_portal_by_another_name_reads_a_problem(client:
 
 
 @pytest.mark.parametrize("address", ["/gate/lab", "/api/v1/clusters/lab/readiness"])
-def test_a_browsers_cookie_means_nothing_to_a_program(
-    client: Client, address: str
-) -> None:
+def test_a_browsers_cookie_means_nothing_to_a_program(client: Client, address: str) -> None:
     client.cookies[settings.SESSION_COOKIE_NAME] = "0123456789abcdefghijklmnopqrstuv"
     with database_away():
         response = client.get(address)
