@@ -64,7 +64,11 @@ class NodeItemState(JudgedRow):
                 name="nodeitemstate_only_live_blockers_block",
             ),
         ]
-        indexes = [models.Index(fields=["node"], condition=Q(blocks__gt=0), name="nodeitemstate_bad")]
+        indexes = [
+            models.Index(fields=["node"], condition=Q(blocks__gt=0), name="nodeitemstate_bad"),
+            # One item over all nodes: its page, and the gate's comparison of what must be the same everywhere.
+            models.Index(fields=["item", "node"], name="nodeitemstate_item"),
+        ]
 
 
 class ScopeState(JudgedRow):

@@ -1,19 +1,22 @@
 """Nodes with something to say, worst first, each with its worst row."""
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import F, Q
 
-from checks.domain.verdicts import ROLL_UP_ORDER, Cadence, Verdict
+from checks.domain.items import Item
+from checks.domain.verdicts import RANK, ROLL_UP_ORDER, Cadence, Verdict
 from checks.models import Node
+from checks.selectors.pages_matrix import NodeVerdicts
 from checks.selectors.pages_verdicts import WAITS, ShownState, node_states
 
 # What has something to say; a pass and an item that does not apply have not.
 SPEAKING = tuple(verdict for verdict in ROLL_UP_ORDER if verdict not in (Verdict.PASS, Verdict.NA))
+# Evidence of other cadences is as old as it may be: until a start asks for it, that is no news.
+_ALWAYS_FRESH = (Cadence.TICK, Cadence.DAILY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,12 @@ class WorstNodes:
     total: int
 
 
-def worst_nodes(nodes: QuerySet[Node], *, limit: int, now: datetime) -> WorstNodes:
-    """Nodes of *nodes* whose live (not shadow) items do not all pass: three statements, whatever their number."""
-    counts = _counts(nodes, now=now)
+def worst_nodes(verdicts: NodeVerdicts, items: Mapping[str, Item], *, limit: int, now: datetime) -> WorstNodes:
+    """Nodes of *verdicts* whose live (not shadow) items do not all pass: two statements, whatever their number."""
+    live = [item for item in items.values() if not item.shadow]
+    keys = [item.key for item in live]
+    fresh = [item.key for item in live if item.cadence in _ALWAYS_FRESH]
+    counts = verdicts.counts({verdict: fresh if verdict is Verdict.STALE else keys for verdict in SPEAKING})
     weight = {node_id: [-held.get(verdict, 0) for verdict in SPEAKING] for node_id, held in counts.items()}
     # Equals by their key, so that the same ones are cut off each time.
     order = sorted(counts, key=lambda node_id: (weight[node_id], node_id))[:limit]
@@ -45,24 +51,9 @@ def worst_nodes(nodes: QuerySet[Node], *, limit: int, now: datetime) -> WorstNod
     return WorstNodes(tuple(sorted(lines, key=lambda line: (weight[line.node.id], line.node.hostname))), len(counts))
 
 
-def _counts(nodes: QuerySet[Node], *, now: datetime) -> dict[UUID, dict[Verdict, int]]:
-    counted = (
-        _speaking(nodes, now=now).values_list("node_id", "shown").annotate(n=Count("item", distinct=True)).order_by()
-    )
-    found: dict[UUID, dict[Verdict, int]] = defaultdict(dict)
-    for node_id, shown, number in counted:
-        found[node_id][Verdict(shown)] = number
-    return found
-
-
 def _worst_rows(node_ids: list[UUID], *, now: datetime) -> dict[UUID, ShownState]:
-    rows = _speaking(Node.objects.filter(id__in=node_ids), now=now)
-    first = rows.order_by("node_id", F("blocks").desc(), "rank", "since", "item", "subject").distinct("node_id")
+    rows = node_states(Node.objects.filter(id__in=node_ids), now=now)
+    idle = Q(rank=RANK[Verdict.STALE]) & ~Q(cadence__in=[cadence.value for cadence in _ALWAYS_FRESH])
+    speaking = rows.filter(shadow=False, rank__lt=RANK[Verdict.PASS]).exclude(idle).exclude(WAITS)
+    first = speaking.order_by("node_id", F("blocks").desc(), "rank", "since", "item", "subject").distinct("node_id")
     return {row.node_id: row for row in first}
-
-
-def _speaking(nodes: QuerySet[Node], *, now: datetime) -> QuerySet[ShownState]:
-    """Rows that say something: not what waits for a start to ask for it, of which each node has some."""
-    rows = node_states(nodes, now=now).filter(shadow=False, shown__in=SPEAKING)
-    idle = Q(shown=Verdict.STALE.value) & ~Q(cadence__in=[Cadence.TICK.value, Cadence.DAILY.value])
-    return rows.exclude(idle).exclude(WAITS)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from checks.domain.items import Item
 from checks.domain.verdicts import ROLL_UP_ORDER, Layer, Verdict
-from checks.selectors.pages_cluster import MatrixRow
+from checks.selectors.pages_matrix import MatrixRow
 from portal.ui import words
 
 CELL = 15

@@ -15,15 +15,11 @@ from checks.models import Cluster, ScopeState
 from checks.selectors.pages_cluster import (
     MAX_COLUMNS,
     ClusterNode,
-    MatrixRow,
-    fold_by_place,
-    node_matrix,
     nodes_of,
-    place_matrix,
     shared_states,
 )
+from checks.selectors.pages_matrix import MatrixRow, NodeVerdicts, read_node_verdicts
 from checks.selectors.pages_summary import Reports, reports_of
-from checks.selectors.pages_verdicts import live_nodes
 from checks.selectors.pages_worst import NodeLine, worst_nodes
 from portal.ui.answers import Counted, cluster_sentence, count_answer
 from portal.ui.criteria import Rules
@@ -91,9 +87,10 @@ def cluster_page(
     """Collect the page; *place* narrows matrix and list to one switch or rack."""
     nodes = nodes_of(cluster, place=place)
     off = {*answer.not_ready_nodes, *answer.unknown_nodes}
-    matrix, by_place = _matrices(cluster, nodes, off=off, rules=rules, place=place, now=now)
-    here = live_nodes(cluster).filter(id__in=[node.id for node in nodes]) if place else live_nodes(cluster)
-    worst, counted = worst_nodes(here, limit=WORST, now=now), count_answer(answer, failing)
+    verdicts = read_node_verdicts(cluster, tuple(rules), place=place, now=now)
+    matrix, by_place = _matrices(cluster, nodes, verdicts, off=off, rules=rules)
+    items = {key: held.item for key, held in rules.items()}
+    worst, counted = worst_nodes(verdicts, items, limit=WORST, now=now), count_answer(answer, failing)
     return ClusterPage(
         cluster=cluster,
         decision=str(answer.decision),
@@ -111,16 +108,17 @@ def cluster_page(
 
 
 def _matrices(
-    cluster: Cluster, nodes: Sequence[ClusterNode], *, off: set[str], rules: dict[str, Rules], place: str, now: datetime
+    cluster: Cluster, nodes: Sequence[ClusterNode], verdicts: NodeVerdicts, *, off: set[str], rules: dict[str, Rules]
 ) -> tuple[Matrix | None, Matrix | None]:
     """Node by node where that is readable, and by place: what is shown on a phone, or instead."""
     if not nodes:
         return None, None
+    rows = verdicts.rows({node.id: node.place for node in nodes})
+    by_place = _by_place(cluster, nodes, rows, off=off, rules=rules)
     if len(nodes) > MAX_COLUMNS:
-        return None, _by_place(cluster, nodes, place_matrix(cluster, now=now), off=off, rules=rules)
-    rows = node_matrix(cluster, place=place, now=now)
-    folded = fold_by_place(rows, nodes)
-    return _by_node(cluster, nodes, rows, off=off, rules=rules), _by_place(cluster, nodes, folded, off=off, rules=rules)
+        return None, by_place
+    rows = verdicts.rows({node.id: node.hostname for node in nodes})
+    return _by_node(cluster, nodes, rows, off=off, rules=rules), by_place
 
 
 def _by_node(
