@@ -4,6 +4,7 @@ A secret may come from ``NAME`` or from the file that ``NAME_FILE`` names, as co
 """
 
 import os
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -22,6 +23,18 @@ def env_str(name: str, default: str) -> str:
 def env_list(name: str) -> list[str]:
     """The comma-separated entries of the variable; empty when it is unset."""
     return [entry.strip() for entry in os.environ.get(name, "").split(",") if entry.strip()]
+
+
+def env_networks(name: str) -> list[str]:
+    """The comma-separated addresses and networks of the variable, as networks (``10.0.0.1`` is ``10.0.0.1/32``).
+
+    Raises:
+        ImproperlyConfigured: an entry is neither; left out it would trust somebody else than was meant.
+    """
+    try:
+        return [str(ip_network(entry, strict=False)) for entry in env_list(name)]
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} holds addresses or networks like 10.0.0.0/24; {error}.") from error
 
 
 def env_bool(name: str, default: bool) -> bool:

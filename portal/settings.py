@@ -11,6 +11,7 @@ from portal.environment import (
     env_bool,
     env_int,
     env_list,
+    env_networks,
     env_peppers,
     env_secret,
     env_str,
@@ -32,6 +33,10 @@ _portal = urlsplit(PORTAL_URL)
 _over_tls = _portal.scheme == "https"
 ALLOWED_HOSTS = [_portal.hostname or "127.0.0.1", *env_list("ALLOWED_HOSTS")]
 CSRF_TRUSTED_ORIGINS = [f"{_portal.scheme}://{_portal.netloc}"]
+
+# The proxies in front: only they are believed about a caller's address, by which networks of tokens and the limit on
+# guessing passwords go.
+TRUSTED_PROXIES = env_networks("TRUSTED_PROXIES")
 
 # Applications ---------------------------------------------------------------------------------------------------------
 

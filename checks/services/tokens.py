@@ -80,12 +80,15 @@ def is_live(*, revoked_at: datetime | None, expires_at: datetime | None, now: da
 
 
 def comes_from(address: str | None, networks: Sequence[str]) -> bool:
-    """Whether *address* lies in one of *networks* (CIDR); no networks means everywhere, no address means nowhere."""
+    """Whether *address* lies in one of *networks* (CIDR); no networks means everywhere, no address (or none that can
+    be read) means nowhere.
+    """
     if not networks:
         return True
-    if not address:
+    try:
+        source: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(address or "")
+    except ValueError:
         return False
-    source = ipaddress.ip_address(address)
     source = getattr(source, "ipv4_mapped", None) or source
     return any(source in ipaddress.ip_network(network, strict=False) for network in networks)
 

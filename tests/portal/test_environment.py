@@ -11,6 +11,7 @@ from portal.environment import (
     env_bool,
     env_int,
     env_list,
+    env_networks,
     env_peppers,
     env_secret,
 )
@@ -65,6 +66,18 @@ def test_a_number_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_list_is_split_at_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALLOWED_HOSTS", "a.example, b.example,")
     assert env_list("ALLOWED_HOSTS") == ["a.example", "b.example"]
+
+
+def test_proxies_are_named_by_address_or_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRUSTED_PROXIES", "10.0.0.1, 172.18.0.1/16,fd00::/8")
+    assert env_networks("TRUSTED_PROXIES") == ["10.0.0.1/32", "172.18.0.0/16", "fd00::/8"]
+
+
+@pytest.mark.parametrize("raw", ["*", "proxy.example", "10.0.0.0/240"])
+def test_a_proxy_named_in_another_way_is_refused(raw: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRUSTED_PROXIES", raw)
+    with pytest.raises(ImproperlyConfigured, match="addresses or networks"):
+        env_networks("TRUSTED_PROXIES")
 
 
 def test_peppers_are_numbered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,3 +99,8 @@ def test_a_gate_token_may_be_bound_to_several_clusters() -> None:
     token, _ = issue(clusters=clusters)
 
     assert list(token.clusters.order_by("slug").values_list("slug", flat=True)) == ["alpha", "beta"]
+
+
+@pytest.mark.parametrize("address", ["", "unix:", "10.1.2.3:4711", "localhost"])
+def test_what_is_no_address_comes_from_nowhere(address: str) -> None:
+    assert not comes_from(address, ["0.0.0.0/0", "::/0"])
