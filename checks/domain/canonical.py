@@ -29,6 +29,7 @@ class Tag(StrEnum):
     RULES = "countersign/rules/1"
     CATALOGUE = "countersign/catalogue/1"
     ANSWER = "countersign/answer/1"
+    UNIFORM = "countersign/uniform/1"
 
 
 def canonical_bytes(value: object) -> bytes:

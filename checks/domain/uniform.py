@@ -10,10 +10,20 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
 
 from checks.domain.answers import Why
-from checks.domain.items import Item
-from checks.domain.verdicts import Reason, Verdict
+from checks.domain.canonical import Tag, digest
+from checks.domain.items import Item, Operator
+from checks.domain.units import Scalar
+from checks.domain.verdicts import NODE_HELD, Cadence, Reason, Verdict
+
+#: The fingerprint of a node of which nothing was measured that is compared.
+NOTHING_TO_COMPARE: Final = "none"
+#: Subjects of one item are compared with those of the same part alone; *not known* is a part of its own.
+PART: Final = "part_number"
+_CADENCES: Final = frozenset({Cadence.TICK, Cadence.DAILY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +34,42 @@ class Member:
     group: str
     subject: str = ""
     values: Mapping[str, str] = field(default_factory=dict)
+
+
+def uniform_facts(item: Item) -> tuple[str, ...]:
+    """Names of the facts of *item* that must be the same on all nodes."""
+    return tuple(criterion.fact for criterion in item.criteria if criterion.operator is Operator.UNIFORM)
+
+
+def is_compared(item: Item) -> bool:
+    """Whether nodes that differ in *item* stop *health*."""
+    return bool(item.blocks_gates and item.scope in NODE_HELD and item.cadence in _CADENCES and uniform_facts(item))
+
+
+def fingerprint(measured: Iterable[tuple[Item, Mapping[str, Scalar]]]) -> str:
+    """What one node brings to a comparison, as one text: its subjects' *measured* facts of the items compared.
+
+    Nodes of one profile and one fingerprint do not differ in any of them. Empty where that is not certain: a fact is
+    missing, or two subjects of one item and part differ already. What only seems to differ (another item was measured)
+    is another fingerprint, and is looked at closely.
+    """
+    seen: dict[tuple[str, str], tuple[str, ...]] = {}
+    for item, facts in measured:
+        names = uniform_facts(item)
+        if any(name not in facts for name in names):
+            return ""
+        values = tuple(str(facts[name]) for name in names)
+        if seen.setdefault((item.key, str(facts.get(PART, ""))), values) != values:
+            return ""
+    if not seen:
+        return NOTHING_TO_COMPARE
+    return _digest(tuple((*key, *values) for key, values in sorted(seen.items())))
+
+
+@lru_cache(maxsize=1024)
+def _digest(said: tuple[tuple[str, ...], ...]) -> str:
+    """Nodes that are alike say the same, so it is hashed once."""
+    return digest(Tag.UNIFORM, said)
 
 
 def odd_ones(item: Item, members: Iterable[Member]) -> tuple[Why, ...]:

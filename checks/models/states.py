@@ -118,3 +118,7 @@ class NodeReadiness(models.Model):
     origin = models.CharField(_("origin of the last report"), max_length=8, default="live")
     captured_at = models.DateTimeField(_("captured, of a replay"), null=True)
     lost_reports = models.PositiveBigIntegerField(_("reports that the agent says it lost"), default=0)
+    # Nodes of one profile, judged alike, of one fingerprint need no comparison; "none": nothing was measured.
+    uniform = models.CharField(
+        _("digest of what must be the same on all nodes; empty: not known"), max_length=64, blank=True, db_default=""
+    )

@@ -9,12 +9,12 @@ import msgspec
 from checks.domain.answers import Why
 from checks.domain.evaluation import judge
 from checks.domain.freshness import valid_until
-from checks.domain.items import COMPARISONS, Item, Operator
+from checks.domain.items import COMPARISONS, Item
 from checks.domain.profiles import Ruleset
 from checks.domain.readiness import BadRow, Clean, NodeSummary
-from checks.domain.uniform import Member, odd_ones
+from checks.domain.uniform import PART, Member, odd_ones, uniform_facts
 from checks.domain.units import Scalar, Threshold
-from checks.domain.verdicts import NODE_HELD, Cadence, Owner, Purpose, Reason, Verdict
+from checks.domain.verdicts import Cadence, Owner, Purpose, Reason, Verdict
 from checks.selectors.gate_context import GateCluster
 from checks.selectors.gate_sql import ALL_NODES, NAMED_NODES
 from checks.selectors.prepared import fetch_row
@@ -23,7 +23,6 @@ from checks.selectors.rules import rules_in_force
 #: Rules by hardware profile.
 Rules: TypeAlias = Mapping[str, Ruleset]
 
-_HEALTH_CADENCES: Final = frozenset({Cadence.TICK, Cadence.DAILY})
 _LEVELS: Final = {Purpose.HEALTH: 2, Purpose.START: 1, Purpose.RESTART: 1}
 
 
@@ -108,7 +107,7 @@ def read_rows(
         "rules": msgspec.json.encode(cluster.judged_under).decode(),
         "nodes": list(nodes or ()),
         "level": _LEVELS[purpose],
-        "uniform": sorted(_uniform_items(rules)),
+        "uniform": sorted(frozenset().union(*(one.compared for one in rules.values()))),
         "now": now,
     }
     row = fetch_row(ALL_NODES if nodes is None else NAMED_NODES, parameters)
@@ -148,8 +147,8 @@ def odd_of(compared: Iterable[Compared], rules: Rules) -> Iterator[Why]:
     members: dict[tuple[str, str], list[Member]] = {}
     for one in (one for one in compared if one.profile in rules):
         item = rules[one.profile].items[one.item]
-        values = {name: str(one.facts[name]) for name in _uniform_facts(item) if name in one.facts}
-        group = f"{one.profile} {one.facts.get('part_number', '')}"
+        values = {name: str(one.facts[name]) for name in uniform_facts(item) if name in one.facts}
+        group = f"{one.profile} {one.facts.get(PART, '')}"
         found = members.setdefault((one.profile, one.item), [])
         for node, _, subject in (text.partition(" ") for text in one.members):
             found.append(Member(node, group, subject, values))
@@ -200,23 +199,6 @@ def _bad_row_of(state: BadState, node: NodeRow, item: Item | None, *, interval: 
         remedy=item.en.remedy if item else "",
         owner=item.owner if item else Owner.PLATFORM,
     )
-
-
-def _uniform_items(rules: Rules) -> set[str]:
-    """Items that stop *health* when nodes differ in them."""
-    return {
-        item.key
-        for ruleset in rules.values()
-        for item in ruleset.items.values()
-        if item.blocks_gates
-        and item.scope in NODE_HELD
-        and item.cadence in _HEALTH_CADENCES
-        and any(_uniform_facts(item))
-    }
-
-
-def _uniform_facts(item: Item) -> Iterator[str]:
-    return (criterion.fact for criterion in item.criteria if criterion.operator is Operator.UNIFORM)
 
 
 def _good_until(state: BadState, node: NodeRow, item: Item | None, *, interval: timedelta) -> datetime | None:

@@ -26,6 +26,7 @@ _READINESS_COLUMNS = (
     ("layers", "jsonb"), ("digests", "jsonb"), ("judged_under", "varchar"), ("last_report_at", "timestamptz"),
     ("last_observed_at", "timestamptz"), ("last_boottime", "double precision"), ("origin", "varchar"),
     ("captured_at", "timestamptz"), ("lost_reports", "bigint"),
+    ("uniform", "varchar"),
 )  # fmt: skip
 _FLIP_COLUMNS = (
     ("item", "varchar"), ("subject", "varchar"), ("observed_at", "timestamptz"), ("raw_before", "varchar"),

@@ -101,6 +101,7 @@ class ReadinessRow(Struct):
     origin: str = "live"
     captured_at: datetime | None = None
     lost_reports: int = 0
+    uniform: str = ""
 
 
 class Known(Struct):

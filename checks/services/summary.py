@@ -11,11 +11,13 @@ from msgspec import structs
 
 from checks.domain.manifest import Leaf, has_leaf, layer_digest
 from checks.domain.profiles import Ruleset
+from checks.domain.uniform import fingerprint
 from checks.domain.verdicts import RANK, Cadence, Layer, Severity, Verdict
 from checks.services.node_rows import ReadinessRow, StateRow
 
 HEALTH_CADENCES: Final = frozenset({Cadence.TICK, Cadence.DAILY})
 ALL_LAYERS: Final = frozenset(Layer)
+_MEASURED: Final = frozenset({Verdict.PASS, Verdict.WARN, Verdict.FAIL})
 _MOST_RULESETS: Final = 1024
 _shadow_counts: dict[str, dict[Layer, int]] = {}
 _ZERO: Final[dict[str, Any]] = {
@@ -43,6 +45,7 @@ def summarise(
     summary.start_bad = sum(layer["start_bad"] for layer in summary.layers.values())
     summary.start_until = min((end for row in rows if (end := _end(row)) is not None), default=None)
     summary.health_failed = sum(row.blocks == 2 and row.raw == Verdict.FAIL for row in rows)
+    summary.uniform = _fingerprint(rows, ruleset)
     _count_health(summary, rows)
     kept = {layer: held for layer, held in summary.digests.items() if layer not in changed}
     summary.digests = kept | {layer: _signed_digest(layer, rows, ruleset) for layer in changed if layer not in kept}
@@ -56,6 +59,15 @@ def _count_health(summary: ReadinessRow, rows: Iterable[StateRow]) -> None:
     summary.daily_expected = len(asked) - summary.tick_expected
     summary.health_pass_physical = sum(row.raw == Verdict.PASS and row.layer == Layer.PHYSICAL for row in asked)
     summary.health_pass_system = sum(row.raw == Verdict.PASS and row.layer == Layer.SYSTEM for row in asked)
+
+
+def _fingerprint(rows: Iterable[StateRow], ruleset: Ruleset) -> str:
+    """What the node brings to the gate's comparison of nodes; see `checks.domain.uniform`."""
+    return fingerprint(
+        (ruleset.items[row.item], row.value.get("facts", {}))
+        for row in rows
+        if row.item in ruleset.compared and row.raw in _MEASURED
+    )
 
 
 def _count_layers(rows: Iterable[StateRow], ruleset: Ruleset) -> dict[str, dict[str, Any]]:
