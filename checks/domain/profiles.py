@@ -18,7 +18,6 @@ from checks.domain.hardware import Profile
 from checks.domain.items import Condition, Criterion, Item, Operator
 from checks.domain.overrides import Overrides
 from checks.domain.passing import Passes, passing
-from checks.domain.reference import Reference
 from checks.domain.uniform import is_compared
 from checks.domain.units import Threshold
 from checks.domain.verdicts import NODE_HELD, Cadence, Scope, Source
@@ -75,7 +74,7 @@ class Ruleset:
             known = ", ".join(sorted(catalogue.profiles))
             raise UnknownProfile(f"There is no hardware profile {profile_key!r}; choose one of {known}.")
         own = Overrides.read(overrides, catalogue.items)
-        resolver = _Resolver(profile, own, catalogue.reference)
+        resolver = _Resolver(profile, own)
         return cls(
             catalogue_version=catalogue.version,
             profile=profile,
@@ -120,7 +119,6 @@ class Ruleset:
 class _Resolver:
     profile: Profile
     overrides: Overrides
-    reference: Reference
 
     def item(self, item: Item) -> Item:
         """*item* with thresholds put in and trait conditions settled; its version stays the catalogue's."""
@@ -144,8 +142,8 @@ class _Resolver:
     def _stated(self, criterion: Criterion) -> Threshold | None:
         if criterion.threshold_from is None:
             return criterion.threshold
-        places = (self.overrides.named, self.profile.thresholds, self.reference.thresholds)
-        return next((place[criterion.threshold_from] for place in places if criterion.threshold_from in place), None)
+        named = self.overrides.named
+        return named.get(criterion.threshold_from, self.profile.thresholds.get(criterion.threshold_from))
 
     def _conditions(self, conditions: tuple[Condition, ...]) -> Iterator[Condition]:
         for condition in conditions:
@@ -160,8 +158,7 @@ def _applies(item: Item, profile: Profile) -> bool:
 
 def _judged_under(catalogue: Catalogue, profile: Profile, overrides: Overrides) -> str:
     items = {key: _rules_of(item) for key, item in catalogue.items.items()}
-    rules = {"items": items, "profile": profile.semantics(), "overrides": overrides.semantics()}
-    return digest(Tag.RULES, rules | {"reference": catalogue.reference.semantics()})
+    return digest(Tag.RULES, {"items": items, "profile": profile.semantics(), "overrides": overrides.semantics()})
 
 
 def _rules_of(item: Item) -> dict[str, object]:
