@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+from contextlib import suppress
 from typing import Any, Dict, NoReturn, Sequence
 
 from readiness_agent.config import Paths, find_paths
@@ -14,7 +16,9 @@ class Parser(argparse.ArgumentParser):
     """Exits 64 on wrong usage; 2 means *unknown* to our callers."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(EX_USAGE, f"{self.prog}: {message} ({self.prog} --help tells more)\n")
+        with suppress(OSError):  # where nobody can read it, the exit code still tells
+            self._print_message(f"{self.prog}: {message} ({self.prog} --help tells more)\n", sys.stderr)
+        sys.exit(EX_USAGE)
 
 
 def make_parser(command: str, purpose: str, exit_codes: str) -> Parser:

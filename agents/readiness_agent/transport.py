@@ -145,11 +145,11 @@ class Portal:
         base = "/" + self._config.portal.partition("://")[2].partition("/")[2]
         try:
             connection.request(method, base.rstrip("/") + path, body=body, headers=dict(headers))
-            response = connection.getresponse()
-            answer = response.read(MAX_ANSWER_BYTES)
-            if response.read(1):
-                raise ValueError("the answer is longer than 4 MiB")
-            return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, answer)
+            with connection.getresponse() as response:
+                answer = response.read(MAX_ANSWER_BYTES)
+                if response.read(1):
+                    raise ValueError("the answer is longer than 4 MiB")
+                return Answer(response.status, {name.lower(): value for name, value in response.getheaders()}, answer)
         finally:
             if self._is_late:  # nobody waits for this answer any more, nor closes what it came over
                 connection.close()

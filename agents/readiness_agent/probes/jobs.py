@@ -87,21 +87,29 @@ def find_user(source: Source, name: str) -> User:
 
 def _look_up(name: str) -> Json:
     import grp
+
+    uid, gid, gids = _ids_of(name)
+    groups: Dict[int, str] = {one.gr_gid: one.gr_name for one in grp.getgrall()}
+    return {
+        "uid": uid,
+        "gid": gid,
+        "groups": [groups[one] for one in gids if one in groups],
+        "gids": list(gids),
+        "agent_uid": os.geteuid(),
+    }
+
+
+def _ids_of(name: str) -> Tuple[int, int, List[int]]:
+    """User, group and all groups of *name*; a container's own user is often a number without an entry."""
     import pwd
 
     try:
         entry = pwd.getpwnam(name)
     except KeyError:
+        if name == str(os.getuid()):
+            return os.getuid(), os.getgid(), os.getgroups()
         raise CouldNotMeasure(MISSING, f"there is no user {name} (job_user of agent.json)") from None
-    gids = os.getgrouplist(name, entry.pw_gid)
-    groups: Dict[int, str] = {one.gr_gid: one.gr_name for one in grp.getgrall()}
-    return {
-        "uid": entry.pw_uid,
-        "gid": entry.pw_gid,
-        "groups": [groups[gid] for gid in gids if gid in groups],
-        "gids": list(gids),
-        "agent_uid": os.geteuid(),
-    }
+    return entry.pw_uid, entry.pw_gid, os.getgrouplist(name, entry.pw_gid)
 
 
 def _running_jobs(uid: Optional[int]) -> Json:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import subprocess
 import sys
 import time
@@ -22,8 +21,7 @@ from readiness_agent.probes.memory import MEMORY
 from readiness_agent.probes.storage import STORAGE, waiting_tasks
 from readiness_agent.source import LiveSource, ProbeContext
 from tests.agents.probes.fake_source import values
-
-ME = pwd.getpwuid(os.getuid()).pw_name
+from tests.agents.whoami import ME
 
 
 @pytest.fixture
@@ -70,7 +68,7 @@ def test_the_memory_of_this_machine_is_that_of_sysconf() -> None:
 def test_the_account_of_the_one_who_runs_this_is_found() -> None:
     user = find_user(LiveSource(), ME)
 
-    assert (user.uid, user.gid, user.agent_uid) == (os.getuid(), pwd.getpwnam(ME).pw_gid, os.geteuid())
+    assert (user.uid, user.gid, user.agent_uid) == (os.getuid(), os.getgid(), os.geteuid())
 
 
 def test_a_job_user_that_does_not_exist_is_missing() -> None:

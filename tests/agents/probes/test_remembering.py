@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import mmap
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from readiness_agent.source import Json, LiveSource, ProbeContext
 from tests.agents.probes.fake_source import FakeSource, problems, values
 from tests.agents.probes.test_rdma import port
 from tests.agents.probes.test_xid import FAULT, FROM_BOOT
+from tests.agents.whoami import ME
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 FIRST_BOOT, SECOND_BOOT = {BOOT_ID: "1\n"}, {BOOT_ID: "2\n"}
@@ -111,7 +111,7 @@ def test_the_runtime_of_a_job_is_that_of_its_process_and_stays_known_after_it(
 ) -> None:
     monkeypatch.setattr(jobs, "MOST_PROCESSES", 1_000_000)
     files = {"/proc/driver/nvidia/version": "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Sat Feb 24\n"}
-    context = memory._replace(job_user=getpass.getuser())
+    context = memory._replace(job_user=ME)
 
     during = DRIVER.run(CallingSource(files), context)
     trainer.kill()
