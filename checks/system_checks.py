@@ -15,6 +15,7 @@ from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.checks import Warning as Caution
 from django.core.exceptions import ImproperlyConfigured
 from django.db import OperationalError, connections
+from django.db.utils import load_backend
 from django.utils import timezone
 
 from checks.selectors.status import heartbeat_signs
@@ -37,7 +38,7 @@ def database_is_postgresql(**kwargs: Any) -> list[CheckMessage]:
             id="countersign.E001",
         )
         for alias, database in settings.DATABASES.items()
-        if database["ENGINE"] != "django.db.backends.postgresql"
+        if load_backend(database["ENGINE"]).DatabaseWrapper.vendor != "postgresql"
     ]
 
 

@@ -1,8 +1,11 @@
-"""Database connections that are kept between requests: when one has to prove that it still lives.
+"""Database connections of processes that serve requests: how long they wait, and when they prove that they live.
 
-Django asks each kept connection with a statement of its own before the first real one, on every request: a tenth of
-what the gate may cost. One that answered a moment ago is taken at its word; should it have died since, that one request
-is answered with 503 or *unknown*, and Django opens another connection for the next.
+A caller is told within seconds that the database does not answer. The server ends what takes too long, and where it
+stands still itself this side stops waiting for it (``portal.database``).
+
+Connections are kept between requests. Django asks each kept one with a statement of its own before the first real one,
+on every request: a tenth of what the gate may cost. One that answered a moment ago is taken at its word; should it have
+died since, that one request is answered with 503 or *unknown*, and Django opens another connection for the next.
 """
 
 import threading
@@ -11,6 +14,12 @@ from typing import Any
 
 from django.core.signals import request_finished, request_started
 from django.db import connections
+
+from portal.environment import session_options
+
+#: How long this side waits for the server, which should have said that it is too slow by then.
+PATIENCE_S = 4.2
+LIMITS = {"statement_timeout": "4s", "lock_timeout": "2s", "idle_in_transaction_session_timeout": "10s"}
 
 #: How long a connection that proved to live is taken to go on living.
 TRUSTED_S = 10.0
@@ -24,6 +33,19 @@ class _Proof(threading.local):
 
 
 _proof = _Proof()
+
+
+def serve_requests() -> None:
+    """From now on, connections of this process are for callers who wait."""
+    end_waits()
+    trust_fresh_connections()
+
+
+def end_waits() -> None:
+    """Hold the serving role's connections, from the next one that is opened, to what a caller can wait."""
+    options = connections.settings["default"]["OPTIONS"]
+    options["options"] = f"{options.get('options', '')} {session_options(LIMITS)}"
+    options["patience_s"] = PATIENCE_S
 
 
 def trust_fresh_connections() -> None:

@@ -4,6 +4,7 @@ A secret may come from ``NAME`` or from the file that ``NAME_FILE`` names, as co
 """
 
 import os
+from collections.abc import Mapping
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,15 @@ def env_peppers(name: str) -> dict[int, str]:
     return peppers
 
 
+#: What the server holds worker and commands to. Web processes are held to less (``portal.connections``); migrations set
+#: their own. A statement ends with its task (240 s), or with the process that asked.
+WORKING_LIMITS = {
+    "statement_timeout": "240s",
+    "lock_timeout": "30s",
+    "idle_in_transaction_session_timeout": "60s",
+    "client_connection_check_interval": "10s",
+}
+
 # A server that does not answer, or a network that is cut, must cost a request seconds, not the minutes that TCP would
 # wait: to connect (seconds), to have sent data acknowledged (milliseconds), and to see a silent peer gone (seconds).
 _GIVE_UP_SOON = {
@@ -114,10 +124,11 @@ _GIVE_UP_SOON = {
 }
 
 
-def database_from_url(url: str, *, password: str = "") -> dict[str, Any]:
+def database_from_url(url: str, *, password: str = "", limits: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Django's description of the PostgreSQL database behind *url*; query parameters are libpq's own.
 
-    *password* is for addresses that hold none, so that it can come from a file of its own.
+    *password* is for addresses that hold none, so that it can come from a file of its own. *limits* are settings of
+    each session, which the address's own ``options`` may change.
 
     Raises:
         ImproperlyConfigured: the address is of another database; triggers, locks and roles differ there.
@@ -126,8 +137,9 @@ def database_from_url(url: str, *, password: str = "") -> dict[str, Any]:
     if parts.scheme not in {"postgresql", "postgres"}:
         raise ImproperlyConfigured(f"Only PostgreSQL is supported; the address begins with {parts.scheme or url!r}://.")
     options = _GIVE_UP_SOON | dict(parse_qsl(parts.query))
+    options["options"] = f"{session_options(limits or {})} {options.get('options', '')}".strip()
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "portal.database",
         "NAME": unquote(parts.path.lstrip("/")) or "countersign",
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or password),
@@ -137,6 +149,11 @@ def database_from_url(url: str, *, password: str = "") -> dict[str, Any]:
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": options,
     }
+
+
+def session_options(limits: Mapping[str, str]) -> str:
+    """What libpq calls ``options``: the server's settings for one session."""
+    return " ".join(f"-c {name}={value}" for name, value in limits.items())
 
 
 def broker_from_redis_url(url: str) -> str:

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext_lazy as _
 
 from portal.environment import (
+    WORKING_LIMITS,
     broker_from_redis_url,
     database_from_url,
     env_bool,
@@ -102,7 +103,11 @@ TEMPLATES = [
 # Two roles of one database: `default` serves and owns nothing, `owner` migrates (manage.py migrate --database owner).
 _database_url = env_secret("DATABASE_URL") or "postgresql:///countersign"
 DATABASES = {
-    "default": database_from_url(_database_url, password=env_secret("DATABASE_PASSWORD")),
+    "default": database_from_url(
+        _database_url,
+        password=env_secret("DATABASE_PASSWORD"),
+        limits=WORKING_LIMITS,
+    ),
     "owner": database_from_url(
         env_secret("DATABASE_OWNER_URL") or _database_url,
         password=env_secret("DATABASE_OWNER_PASSWORD") or env_secret("DATABASE_PASSWORD"),

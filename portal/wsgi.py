@@ -11,8 +11,8 @@ application = get_wsgi_application()
 from django.conf import settings  # noqa: E402  (Django is set up only now)
 from granian.utils.proxies import wrap_wsgi_with_proxy_headers  # noqa: E402
 
-from portal.connections import trust_fresh_connections  # noqa: E402
+from portal.connections import serve_requests  # noqa: E402
 
 if settings.TRUSTED_PROXIES:
     application = wrap_wsgi_with_proxy_headers(application, settings.TRUSTED_PROXIES)
-trust_fresh_connections()
+serve_requests()
