@@ -165,17 +165,44 @@ class NodeByHand:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """The real node agent, with a home of its own."""
+    """The real node agent, with a home of its own, and with *tools* (a directory) before all others in its PATH."""
 
     home: Path
+    tools: Path | None = None
 
     def __call__(self, *arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run one command of the agent; any exit status is an answer."""
-        environment = os.environ | {"READINESS_AGENT_HOME": str(self.home)}
         return subprocess.run(
-            [str(AGENT), *arguments], env=environment, input=stdin, capture_output=True, text=True, check=False,
+            self.command(*arguments), env=self.environment, input=stdin, capture_output=True, text=True, check=False,
             timeout=120,
         )  # fmt: skip
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """The same without waiting for its end."""
+        return subprocess.Popen(
+            self.command(*arguments), env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
+    def command(self, *arguments: str) -> list[str]:
+        return [str(AGENT), *arguments]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        path = os.environ["PATH"] if self.tools is None else f"{self.tools}:{os.environ['PATH']}"
+        return os.environ | {"READINESS_AGENT_HOME": str(self.home), "PATH": path}
+
+    def enrol(self, portal: Portal, token: str, hostname: str) -> subprocess.CompletedProcess[str]:
+        """``enroll`` with the token on standard input, under a name of its own."""
+        return self(
+            "enroll", "--portal", portal.url, "--token-file", "-", "--hostname", hostname, stdin=token
+        )  # fmt: skip
+
+    def tick(self) -> dict[str, Any]:
+        """``tick --json``, which exits 0 whatever the portal does; what it said on standard error goes along."""
+        done = self("tick", "--json")
+        assert done.returncode == 0, done.stderr
+        answer: dict[str, Any] = json.loads(done.stdout) if done.stdout.strip() else {}
+        return answer | {"stderr": done.stderr}
 
 
 def wait_for(what: str, seen: Callable[[], bool], *, seconds: float) -> None:
