@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import ipaddress
 import json
 import socket
 import ssl
 import threading
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -113,6 +116,15 @@ def test_an_expired_certificate_points_at_the_clock(serve: Callable[[Path], str]
         get(Config(portal=serve(pem), ca_file=str(pem)))
 
 
+@contextmanager
+def _refused_answer_left_open() -> Iterator[None]:
+    """Before 3.11.4, ``http.client`` leaves a tunnel's refused answer to the collector; a warning there is Python's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield
+        gc.collect()
+
+
 def test_a_proxy_learns_where_to_connect_and_nothing_else() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         heard: list[bytes] = []
@@ -127,7 +139,7 @@ def test_a_proxy_learns_where_to_connect_and_nothing_else() -> None:
         thread.start()
         config = Config(portal="https://portal.example", proxy=f"http://127.0.0.1:{listener.getsockname()[1]}")
 
-        with pytest.raises(Unreachable):
+        with _refused_answer_left_open(), pytest.raises(Unreachable):
             get(config)
         thread.join(5)
 
