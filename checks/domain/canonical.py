@@ -23,12 +23,16 @@ class Tag(StrEnum):
 
     LEAF = "countersign/leaf/1"
     NODE = "countersign/node/1"
+    SHARED = "countersign/shared/1"
     PACKAGE = "countersign/package/1"
     EMPTY = "countersign/empty/1"
     ITEM = "countersign/item/1"
     RULES = "countersign/rules/1"
     CATALOGUE = "countersign/catalogue/1"
     ANSWER = "countersign/answer/1"
+    LEDGER = "countersign/ledger/1"
+    ANCHOR = "countersign/anchor/1"
+    POLICY = "countersign/policy/1"
     UNIFORM = "countersign/uniform/1"
 
 

@@ -1,34 +1,81 @@
 """Everything the portal stores. One module a subject; import from here."""
 
-from checks.models.acts import BreakerTrip, Heartbeat, LedgerEntry, Outbox, RecheckRequest
+from checks.models.acts import BreakerTrip, Heartbeat, Outbox, RecheckRequest
 from checks.models.catalog import CatalogVersion
 from checks.models.clusters import Cluster, Membership, Node, Role
 from checks.models.history import Flip, Gap
+from checks.models.ledger import LedgerAnchor, LedgerEntry
 from checks.models.reports import Evidence, NodeMemory, Report, ReportReceipt, ValueRollup
+from checks.models.runs import OVER, Run, RunNode, RunStart, Stage, StartKind
+from checks.models.signoff import (
+    Attestation,
+    AttestedFile,
+    Delegation,
+    DelegationEnd,
+    Manifest,
+    ManifestBlob,
+    Meaning,
+    Override,
+    OverrideEnd,
+    PinnedEvidence,
+    PolicyApproval,
+    PolicyVersion,
+    Revocation,
+    Signature,
+    SignoffPackage,
+    Waiver,
+    WaiverApproval,
+    WaiverEnd,
+)
 from checks.models.states import NodeItemState, NodeReadiness, ScopeState
 from checks.models.tokens import Token, TokenKind
 
 __all__ = [
+    "OVER",
+    "Attestation",
+    "AttestedFile",
     "BreakerTrip",
     "CatalogVersion",
     "Cluster",
+    "Delegation",
+    "DelegationEnd",
     "Evidence",
     "Flip",
     "Gap",
     "Heartbeat",
+    "LedgerAnchor",
     "LedgerEntry",
+    "Manifest",
+    "ManifestBlob",
+    "Meaning",
     "Membership",
     "Node",
     "NodeItemState",
     "NodeMemory",
     "NodeReadiness",
     "Outbox",
+    "Override",
+    "OverrideEnd",
+    "PinnedEvidence",
+    "PolicyApproval",
+    "PolicyVersion",
     "RecheckRequest",
     "Report",
     "ReportReceipt",
+    "Revocation",
     "Role",
+    "Run",
+    "RunNode",
+    "RunStart",
     "ScopeState",
+    "Signature",
+    "SignoffPackage",
+    "Stage",
+    "StartKind",
     "Token",
     "TokenKind",
     "ValueRollup",
+    "Waiver",
+    "WaiverApproval",
+    "WaiverEnd",
 ]

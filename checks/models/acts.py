@@ -8,26 +8,6 @@ from django.utils.translation import gettext_lazy as _
 from checks.models.clusters import Cluster, Node
 
 
-class LedgerEntry(models.Model):
-    """An act that a reviewer must be able to find: who, what, on what, why. Append-only."""
-
-    append_only = True
-
-    at = models.DateTimeField(_("at"))
-    who = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
-    what = models.CharField(_("act"), max_length=64)
-    cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, null=True, related_name="+")
-    target = models.CharField(_("target"), max_length=300)
-    reason = models.TextField(_("reason"), blank=True)
-    data = models.JSONField(_("before and after"), default=dict)
-
-    class Meta:
-        ordering = ["-id"]
-
-    def __str__(self) -> str:
-        return f"{self.what} {self.target}"
-
-
 class RecheckRequest(models.Model):
     """Items that a node should measure again as soon as its agent asks for the plan."""
 

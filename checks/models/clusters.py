@@ -17,7 +17,6 @@ class Cluster(models.Model):
     time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")
     profile = models.CharField(_("hardware profile"), max_length=64)
     overrides = models.JSONField(_("threshold overrides"), default=dict, blank=True)
-    policy = models.JSONField(_("sign-off policy"), default=dict, blank=True)
     interval_s = models.PositiveIntegerField(_("tick interval, seconds"), default=300)
     poll_after_s = models.PositiveIntegerField(_("plan poll, seconds"), default=60)
     min_settle_gap_s = models.PositiveIntegerField(_("least gap between counted measurements, seconds"), default=60)

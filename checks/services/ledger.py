@@ -1,11 +1,18 @@
-"""Acts, written down in the transaction that does them."""
+"""Acts, written down in the transaction that does them, one after the other."""
 
+import json
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import connection
 
+from checks.domain.ledger import GENESIS, Entry
 from checks.models import Cluster, LedgerEntry
+
+# Held until the act's transaction ends: whoever appends, appends alone.
+_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtext('countersign.ledger'))"
 
 
 def write_entry(
@@ -18,13 +25,27 @@ def write_entry(
     reason: str = "",
     data: dict[str, Any] | None = None,
 ) -> LedgerEntry:
-    """Record one act. *who* is None for the portal itself and for programs that hold a token."""
-    return LedgerEntry.objects.create(
+    """Append one act to the chain. *who* is None for the portal itself and for programs that hold a token.
+
+    Always the last lock that a transaction takes: every other act of the site waits until it has ended.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_LOCK)  # a statement of its own: the head must be read by a later one, or two read the same
+    last = LedgerEntry.objects.order_by("-seq").values_list("seq", "digest").first() or (0, GENESIS)
+    entry = Entry(
+        seq=last[0] + 1,
+        previous=last[1],
         at=now,
-        who_id=who.pk if who is not None else None,
+        who=str(who.pk) if who is not None else "",
+        name=str(who)[:150] if who is not None else "",
         what=what,
-        cluster=cluster,
+        cluster=cluster.slug if cluster is not None else "",
         target=target[:300],
         reason=reason,
-        data=data or {},
+        # As PostgreSQL will give it back: what was hashed must be what is stored.
+        data=json.loads(json.dumps(data or {}, cls=DjangoJSONEncoder)),
     )
+    return LedgerEntry.objects.create(
+        seq=entry.seq, previous=entry.previous, digest=entry.digest, at=now, who_id=who.pk if who else None,
+        name=entry.name, what=what, cluster=cluster, target=entry.target, reason=reason, data=entry.data,
+    )  # fmt: skip
