@@ -235,7 +235,7 @@ class Migration(migrations.Migration):
                     models.PositiveBigIntegerField(blank=True, null=True, verbose_name="parameters of the model"),
                 ),
                 ("bytes_per_parameter", models.JSONField(blank=True, default=dict, verbose_name="bytes a parameter")),
-                ("dataset", models.CharField(blank=True, max_length=300, verbose_name="dataset")),
+                ("dataset", models.CharField(blank=True, max_length=128, verbose_name="dataset")),
                 ("artefacts", models.JSONField(blank=True, default=list, verbose_name="configuration artefacts")),
                 ("planned_start", models.DateTimeField(verbose_name="planned start")),
                 ("planned_end", models.DateTimeField(verbose_name="planned end")),

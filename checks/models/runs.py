@@ -45,7 +45,8 @@ class Run(models.Model):
     parameters = models.PositiveBigIntegerField(_("parameters of the model"), null=True, blank=True)
     # {"weights": 2, "gradients": 2, "optimizer": 12}: bytes a parameter of the training state.
     bytes_per_parameter = models.JSONField(_("bytes a parameter"), default=dict, blank=True)
-    dataset = models.CharField(_("dataset"), max_length=300, blank=True)
+    # Also the subject of what is known of a dataset, so no longer than a subject is.
+    dataset = models.CharField(_("dataset"), max_length=128, blank=True)
     # [{"name": "train.yaml", "digest": "sha256:…"}]: configuration, image, commit.
     artefacts = models.JSONField(_("configuration artefacts"), default=list, blank=True)
     planned_start = models.DateTimeField(_("planned start"))

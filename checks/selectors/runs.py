@@ -1,0 +1,107 @@
+"""Runs as one person sees them, and what a node set would make of a pool."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from checks.domain.errors import CountersignError
+from checks.domain.verdicts import Purpose
+from checks.models import OVER, Cluster, Node, Role, Run, Stage
+from checks.selectors.gate_context import GateCluster, GateContext
+from checks.selectors.nodesets import parse_node_set
+from checks.selectors.pages_access import ACTING_ROLES, clusters_of
+from checks.selectors.readiness import answer_in
+from checks.selectors.roles import roles_of
+
+# Who answers for a run beside its owner.
+LEADING_ROLES = frozenset({Role.LEAD, Role.ADMIN})
+# Stages that say "go", "it goes" and "never": not for everybody who works on the machines.
+LED_STAGES = frozenset({Stage.CLEARED, Stage.RUNNING, Stage.ABORTED})
+
+
+class NoSuchRun(CountersignError):
+    """Not there, or in a cluster in which the asker has no role: a stranger cannot tell which."""
+
+    code = "not_found"
+    status = 404
+
+    def __init__(self, slug: str) -> None:
+        super().__init__(f"You know no run {slug!r}; check the name, or ask for a role in its cluster.")
+
+
+@dataclass(frozen=True, slots=True)
+class RunAccess:
+    """One run, and what one person is in its cluster."""
+
+    run: Run
+    roles: frozenset[str]
+    is_owner: bool
+
+    @property
+    def may_edit(self) -> bool:
+        """Whether this person may change the run, as far as its stage lets anybody."""
+        return bool(self.roles & ACTING_ROLES) and self.run.stage not in OVER
+
+    @property
+    def leads(self) -> bool:
+        """Whether this person may clear, start and abort the run."""
+        return bool(self.roles & LEADING_ROLES) or (self.is_owner and bool(self.roles & ACTING_ROLES))
+
+
+@dataclass(frozen=True, slots=True)
+class PoolPreview:
+    """What a node set names: enrolled nodes of the cluster, names that nobody enrolled, nodes taken out, ready ones."""
+
+    nodes: tuple[str, ...]
+    unknown: tuple[str, ...]
+    retired: tuple[str, ...]
+    ready_now: int
+
+
+def get_run_for(user: Any, slug: str) -> RunAccess:
+    """The run *slug* as *user* sees it.
+
+    Raises:
+        NoSuchRun: there is none, or not for this person.
+    """
+    found = Run.objects.select_related("cluster", "owner").filter(slug=slug, cluster__closed_at=None).first()
+    roles = roles_of(user, found.cluster) if found else frozenset()
+    if found is None or not roles:
+        raise NoSuchRun(slug)
+    return RunAccess(found, roles, found.owner_id == user.pk)
+
+
+def runs_of(user: Any) -> tuple[RunAccess, ...]:
+    """Every run of the open clusters in which *user* has a role, the latest start first."""
+    accesses = {access.cluster.pk: access for access in clusters_of(user)}
+    runs = Run.objects.select_related("cluster", "owner").filter(cluster__in=accesses)
+    return tuple(RunAccess(run, accesses[run.cluster_id].roles, run.owner_id == user.pk) for run in runs)
+
+
+def pool_of(run: Run) -> tuple[Node, ...]:
+    """The nodes that the run may use, by name; those that were taken out since are among them."""
+    return tuple(Node.objects.filter(runs=run).order_by("hostname"))
+
+
+def pool_preview(cluster: Cluster, nodes: str, *, now: datetime) -> PoolPreview:
+    """What the pool *nodes* (a node set as Slurm writes it) would be.
+
+    Raises:
+        BadNodeSet: the text is no node set.
+    """
+    names = tuple(dict.fromkeys(name.lower() for name in parse_node_set(nodes)))
+    found = dict(Node.objects.filter(cluster=cluster, hostname__in=names).values_list("hostname", "retired_at"))
+    living = tuple(name for name in names if name in found and found[name] is None)
+    return PoolPreview(
+        nodes=living,
+        unknown=tuple(name for name in names if name not in found),
+        retired=tuple(name for name in names if found.get(name) is not None),
+        ready_now=_healthy(cluster, living, now) if living else 0,
+    )
+
+
+def _healthy(cluster: Cluster, names: tuple[str, ...], now: datetime) -> int:
+    """How many the gate calls healthy now."""
+    asked = GateCluster(cluster.pk, cluster.slug, cluster.profile, cluster.interval_s, cluster.judged_under)
+    context = GateContext(asked, "", frozenset(), None)
+    return len(answer_in(context, nodes=names, purpose=Purpose.HEALTH, run=None, now=now).ready_nodes)
