@@ -5,6 +5,7 @@ from django.http import Http404
 
 from checks.models import Node
 from checks.selectors.pages_access import ClusterAccess, cluster_of, node_of
+from checks.selectors.runs import NoSuchRun, RunAccess, get_run_for
 from portal.ui.requests import PersonRequest
 
 
@@ -57,3 +58,41 @@ def load_node_to_recheck(request: PersonRequest, slug: str, hostname: str) -> No
     if not access.may_recheck:
         raise PermissionDenied
     return node
+
+
+def load_cluster_to_plan(request: PersonRequest, slug: str) -> ClusterAccess:
+    """The cluster *slug*, for somebody who may plan runs on it.
+
+    Raises:
+        Http404: as ``load_cluster``.
+        PermissionDenied: the role is viewer.
+    """
+    access = load_cluster(request, slug)
+    if not access.may_recheck:
+        raise PermissionDenied
+    return access
+
+
+def load_run(request: PersonRequest, slug: str) -> RunAccess:
+    """One run of a cluster that this person sees.
+
+    Raises:
+        Http404: no such run, or not this person's.
+    """
+    try:
+        return get_run_for(request.user, slug)
+    except NoSuchRun as error:
+        raise Http404 from error
+
+
+def load_run_to_change(request: PersonRequest, slug: str) -> RunAccess:
+    """One run, for somebody who works on runs.
+
+    Raises:
+        Http404: as ``load_run``.
+        PermissionDenied: the role is viewer, or the run is over.
+    """
+    access = load_run(request, slug)
+    if not access.may_edit:
+        raise PermissionDenied
+    return access

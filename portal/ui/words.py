@@ -87,6 +87,32 @@ NODE_ANSWERS: dict[str, Promise] = {
     "unknown": pgettext_lazy("node answer", "Cannot tell"),
 }
 
+# States of a layer's signatures. None of them is a verdict, and none but *signed* opens anything.
+SIGN_STATES: dict[str, Promise] = {
+    "unsigned": pgettext_lazy("signatures", "unsigned"),
+    "half": pgettext_lazy("signatures", "half signed"),
+    "signed": pgettext_lazy("signatures", "signed"),
+    "outdated": pgettext_lazy("signatures", "outdated"),
+    "expired": pgettext_lazy("signatures", "expired"),
+    "revoked": pgettext_lazy("signatures", "revoked"),
+}
+
+ROLES: dict[str, Promise] = {
+    "viewer": pgettext_lazy("role", "viewer"),
+    "hardware": pgettext_lazy("role", "hardware engineer"),
+    "platform": pgettext_lazy("role", "AI platform engineer"),
+    "data": pgettext_lazy("role", "data engineer"),
+    "lead": pgettext_lazy("role", "lead"),
+    "admin": pgettext_lazy("role", "administrator"),
+}
+
+# What a signature says of its signer, as short as a line under a name allows.
+MEANINGS: dict[str, Promise] = {
+    "performed": pgettext_lazy("signature", "performed"),
+    "reviewed": pgettext_lazy("signature", "reviewed"),
+    "responsible": pgettext_lazy("signature", "accepts responsibility"),
+}
+
 CAUSES: dict[str, Promise] = {
     "report": _("by a report"),
     "rejudge": _("judged again under other rules"),

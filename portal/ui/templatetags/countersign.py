@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
-from checks.models import Cluster
+from checks.models import Cluster, Stage
 from portal.ui import figures, times, words
 
 register = template.Library()
@@ -96,6 +96,17 @@ def as_of(now: datetime) -> SafeString:
     return format_html('<time datetime="{}" data-age data-as-of>{}</time>', times.machine_time(now), times.duration(0))
 
 
+@register.simple_tag
+def until(at: datetime, now: datetime) -> SafeString:
+    """How long from now, in words; the moment itself in ``datetime`` and as a tooltip."""
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{}</time>',
+        times.machine_time(at),
+        times.absolute_time(at, now=now),
+        times.duration((at - now).total_seconds()),
+    )
+
+
 @register.filter
 def duration(seconds: float) -> str:
     """A span of time in words."""
@@ -124,6 +135,9 @@ def word(key: str, table: str) -> Any:
         "node_answer": words.NODE_ANSWERS,
         "trouble": words.TROUBLES,
         "reason": words.REASONS,
+        "sign_state": words.SIGN_STATES,
+        "role": words.ROLES,
+        "meaning": words.MEANINGS,
     }
     return tables[table].get(key, key)
 
@@ -165,6 +179,25 @@ def enrol_command() -> str:
     """The line that installs and enrols an agent; it waits for the token, which never stands in a command line."""
     url = settings.PORTAL_URL
     return f"curl -fsSO {url}/agent/install.sh && sudo sh install.sh --portal {url} --token-file -"
+
+
+@register.simple_tag
+def stage_mark(stage: str) -> SafeString:
+    """Where a run is; running and finished are facts, everything before them a way."""
+    return format_html('<span class="tag stage-{}">{}</span>', stage, Stage(stage).label)
+
+
+@register.simple_tag
+def sign_state(state: str, slots: int) -> SafeString:
+    """The state of a layer's signatures: a dot for each person that is asked, and the word."""
+    dots = f"d-{'one' if slots == 1 else 'two'}-{state}"
+    return format_html(
+        '<span class="state state-{0}"><svg class="dots{1}" aria-hidden="true"><use href="#{2}"/></svg>{3}</span>',
+        state,
+        " one" if slots == 1 else "",
+        dots,
+        words.SIGN_STATES[state],
+    )
 
 
 @register.filter
