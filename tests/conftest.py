@@ -13,6 +13,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from portal.quickstart.valkey import ValkeyServer
 from tests.databases import TestDatabases, throwaway_databases
+from tests.ledger_guard import LedgerGuard
 
 pytest_plugins = ["tests.chromium"]
 
@@ -49,6 +50,15 @@ def django_db_setup(django_db_blocker: DjangoDbBlocker, databases: TestDatabases
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: databases.drop_copy())
     yield
     patch.undo()
+
+
+@pytest.fixture(autouse=True)
+def ledger_guard() -> Iterator[LedgerGuard]:
+    """Whatever a test does in this process: no act locks a row after its entry in the ledger."""
+    guard = LedgerGuard()
+    with guard.watching():
+        yield guard
+    assert guard.faults == []
 
 
 @pytest.fixture

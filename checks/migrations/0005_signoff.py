@@ -7,6 +7,7 @@ from django.apps.registry import Apps
 from django.conf import settings
 from django.db import migrations, models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.utils import timezone
 
 from checks.domain.ledger import GENESIS, Entry
 
@@ -18,7 +19,8 @@ def chain_old_entries(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
     entries = apps.get_model("checks", "LedgerEntry").objects.using(editor.connection.alias)
     editor.execute("ALTER TABLE checks_ledgerentry DISABLE TRIGGER append_only_row")
     head = GENESIS
-    for seq, row in enumerate(entries.select_related("who", "cluster").order_by("id"), start=1):
+    seq, old = 0, entries.select_related("who", "cluster").order_by("id")
+    for seq, row in enumerate(old.iterator(chunk_size=1000), start=1):
         row.seq, row.previous = seq, head
         row.name = (row.who.display_name or row.who.username) if row.who else ""
         head = row.digest = Entry(
@@ -27,6 +29,10 @@ def chain_old_entries(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
         ).digest  # fmt: skip
         row.save(update_fields=["seq", "previous", "digest", "name"])
     editor.execute("ALTER TABLE checks_ledgerentry ENABLE TRIGGER append_only_row")
+    if seq:
+        act = {"what": "ledger_chained", "target": "ledger", "reason": "", "data": {"entries": seq}}
+        said = Entry(seq=seq + 1, previous=head, at=timezone.now(), who="", name="", cluster="", **act)
+        entries.create(seq=said.seq, previous=head, digest=said.digest, at=said.at, name="", **act)
 
 
 class Migration(migrations.Migration):
@@ -111,6 +117,34 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-id"],
             },
+        ),
+        migrations.CreateModel(
+            name="LedgerWatch",
+            fields=[
+                (
+                    "name",
+                    models.CharField(
+                        max_length=300, primary_key=True, serialize=False, verbose_name="what was looked at"
+                    ),
+                ),
+                ("at", models.DateTimeField(verbose_name="last tried")),
+                ("good_at", models.DateTimeField(null=True, verbose_name="last went well")),
+                (
+                    "outcome",
+                    models.CharField(
+                        choices=[
+                            ("ok", "all is well"),
+                            ("broken", "the chain is broken"),
+                            ("back", "the database was rolled back"),
+                            ("unclear", "it cannot be told"),
+                            ("failed", "it did not work"),
+                        ],
+                        max_length=8,
+                        verbose_name="outcome",
+                    ),
+                ),
+                ("detail", models.TextField(blank=True, verbose_name="detail")),
+            ],
         ),
         migrations.CreateModel(
             name="Manifest",

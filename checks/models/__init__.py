@@ -4,7 +4,7 @@ from checks.models.acts import BreakerTrip, Heartbeat, Outbox, RecheckRequest
 from checks.models.catalog import CatalogVersion
 from checks.models.clusters import Cluster, Membership, Node, Role
 from checks.models.history import Flip, Gap
-from checks.models.ledger import LedgerAnchor, LedgerEntry
+from checks.models.ledger import LedgerAnchor, LedgerEntry, LedgerWatch
 from checks.models.reports import Evidence, NodeMemory, Report, ReportReceipt, ValueRollup
 from checks.models.runs import OVER, Run, RunNode, RunStart, Stage, StartKind
 from checks.models.signoff import (
@@ -45,6 +45,7 @@ __all__ = [
     "Heartbeat",
     "LedgerAnchor",
     "LedgerEntry",
+    "LedgerWatch",
     "Manifest",
     "ManifestBlob",
     "Meaning",

@@ -53,3 +53,28 @@ class LedgerAnchor(models.Model):
 
     def __str__(self) -> str:
         return f"{self.seq} {self.head[:12]}"
+
+
+class LedgerWatch(models.Model):
+    """How the last look at the chain ended, and the last telling of its head to each place: one row each.
+
+    ``name`` is "chain", or the place. Only this table of the ledger changes; what it says decides nothing.
+    """
+
+    class Outcome(models.TextChoices):
+        """How it ended; ``unclear``: nothing is known to be wrong, and nothing proves that all is well."""
+
+        OK = "ok", _("all is well")
+        BROKEN = "broken", _("the chain is broken")
+        ROLLED_BACK = "back", _("the database was rolled back")
+        UNCLEAR = "unclear", _("it cannot be told")
+        FAILED = "failed", _("it did not work")
+
+    name = models.CharField(_("what was looked at"), max_length=300, primary_key=True)
+    at = models.DateTimeField(_("last tried"))
+    good_at = models.DateTimeField(_("last went well"), null=True)
+    outcome = models.CharField(_("outcome"), max_length=8, choices=Outcome.choices)
+    detail = models.TextField(_("detail"), blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.outcome}"

@@ -56,7 +56,7 @@ def end_breaker(*, trip: BreakerTrip, by: AbstractBaseUser, reason: str, now: da
     """
     if not reason.strip():
         raise ReasonMissing("Say why the check is trusted again; the reason is kept.")
-    trip = BreakerTrip.objects.select_for_update().select_related("cluster").get(pk=trip.pk)
+    trip = BreakerTrip.objects.select_related("cluster").select_for_update(of=("self",), no_key=True).get(pk=trip.pk)
     if trip.ended_at is None:
         trip.ended_at, trip.ended_by_id, trip.reason = now, by.pk, reason[:300]
         trip.save(update_fields=["ended_at", "ended_by", "reason"])
@@ -92,7 +92,8 @@ def _ended_by_people(cluster: Cluster, *, now: datetime) -> dict[str, datetime]:
 @transaction.atomic
 def _note(cluster: Cluster, item: str, recent: _Recent, *, now: datetime) -> bool:
     """Prolong the item's open breaker, or open one when it trips; whether one was opened."""
-    open_one = BreakerTrip.objects.select_for_update().filter(cluster=cluster, item=item, ended_at=None).first()
+    open_ones = BreakerTrip.objects.select_for_update(no_key=True)
+    open_one = open_ones.filter(cluster=cluster, item=item, ended_at=None).first()
     if open_one is not None:
         open_one.last_flip_at = max(open_one.last_flip_at, recent.last)
         open_one.nodes = max(open_one.nodes, len(recent.flips))

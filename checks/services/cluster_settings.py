@@ -38,7 +38,7 @@ def change_settings(
     before = {name: getattr(cluster, name) for name in changes}
     for name, value in changes.items():
         setattr(cluster, name, value)
-    _validate(cluster)
+    validate_settings(cluster)
     cluster.save(update_fields=list(changes))
     write_entry(
         what="settings_changed", target=cluster.slug, who=by, cluster=cluster, reason=reason, now=now,
@@ -47,9 +47,14 @@ def change_settings(
     return cluster
 
 
-def _validate(cluster: Cluster) -> None:
+def validate_settings(cluster: Cluster) -> None:
+    """Refuse a cluster whose settings no cluster may have; whether its short name is free is asked elsewhere.
+
+    Raises:
+        InvalidSetting: names the setting and what it may be.
+    """
     try:
         cluster.clean_fields()
-        cluster.validate_constraints()
+        cluster.validate_constraints(exclude={"slug"})
     except ValidationError as error:
         raise InvalidSetting("; ".join(error.messages)) from error

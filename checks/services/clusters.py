@@ -9,6 +9,7 @@ from django.db import IntegrityError, connection, transaction
 from checks.domain.errors import CountersignError
 from checks.models import Cluster, Membership, Node, Role
 from checks.selectors.rules import build_ruleset
+from checks.services.cluster_settings import validate_settings
 from checks.services.ledger import write_entry
 from checks.services.rejudge import rejudge_cluster, rejudge_node
 
@@ -38,6 +39,7 @@ def create_cluster(
 
     Raises:
         UnknownProfile: the catalogue in force has no such hardware profile.
+        InvalidSetting: a setting cannot have that value.
         SlugTaken: the slug is in use.
     """
     lock_rules()
@@ -46,7 +48,7 @@ def create_cluster(
         slug=slug, name=name, profile=profile, provider=provider, time_zone=time_zone, interval_s=interval_s,
         poll_after_s=poll_after_s, accept_replay=accept_replay, judged_under={profile: rules.judged_under},
     )  # fmt: skip
-    cluster.clean_fields()
+    validate_settings(cluster)
     try:
         with transaction.atomic():
             cluster.save()
@@ -54,7 +56,8 @@ def create_cluster(
         raise SlugTaken(f"There is already a cluster {slug!r}; choose another short name.") from error
     if by is not None:
         Membership.objects.create(user_id=by.pk, cluster=cluster, role=Role.ADMIN)
-    write_entry(what="cluster_created", target=slug, who=by, cluster=cluster, now=now)
+    data = {"profile": profile, "interval_s": interval_s, "poll_after_s": poll_after_s, "accept_replay": accept_replay}
+    write_entry(what="cluster_created", target=slug, who=by, cluster=cluster, now=now, data=data)
     return cluster
 
 

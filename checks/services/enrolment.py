@@ -109,13 +109,16 @@ def _enrol(bearer: str, enrolment: Enrolment, *, address: str | None, now: datet
     if node is None:
         if token.kind == TokenKind.AGENT:
             raise EnrolmentRefused(_OWN_NODE_ONLY)
-        node = _new_node(cluster, enrolment, now=now)
+        node, what = _new_node(cluster, enrolment, now=now), "node_enrolled"
     else:
         _require_leave(node, token, now=now)
         if enrolment.origin != node.origin:
             raise EnrolmentRefused(f"{node.hostname} is a {node.origin} node and stays one; use another hostname.")
         _enrol_again(node, enrolment, now=now)
-    return Enrolled(node, cluster, _new_token(node, token, now=now))
+        what = "node_enrolled_again"
+    text = _new_token(node, token, now=now)
+    write_entry(what=what, target=f"{cluster.slug}/{node.hostname}", cluster=cluster, now=now)
+    return Enrolled(node, cluster, text)
 
 
 def _cluster_of(token: Token, enrolment: Enrolment) -> Cluster:
@@ -161,7 +164,6 @@ def _new_node(cluster: Cluster, enrolment: Enrolment, *, now: datetime) -> Node:
         boot_since=now, origin=enrolment.origin, agent_version=enrolment.agent_version, enrolled_at=now,
     )  # fmt: skip
     rejudge_node(node_id=node.pk, now=now)
-    write_entry(what="node_enrolled", target=f"{cluster.slug}/{node.hostname}", cluster=cluster, now=now)
     return node
 
 
@@ -176,8 +178,6 @@ def _enrol_again(node: Node, enrolment: Enrolment, *, now: datetime) -> None:
     if returns and node.profile:  # rules are named for profiles in use, which its own was not while it was away
         refresh_rules(node.cluster)
     Token.objects.filter(node=node, kind=TokenKind.AGENT, revoked_at=None).update(revoked_at=now)
-    target = f"{node.cluster.slug}/{node.hostname}"
-    write_entry(what="node_enrolled_again", target=target, cluster=node.cluster, now=now)
 
 
 def _new_token(node: Node, used: Token, *, now: datetime) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import connection
+from django.db import connection, transaction
 
 from checks.domain.ledger import GENESIS, Entry
 from checks.models import Cluster, LedgerEntry
@@ -15,6 +15,7 @@ from checks.models import Cluster, LedgerEntry
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtext('countersign.ledger'))"
 
 
+@transaction.atomic(savepoint=False)  # outside an act's own transaction the lock would end with its statement
 def write_entry(
     *,
     what: str,
@@ -27,7 +28,8 @@ def write_entry(
 ) -> LedgerEntry:
     """Append one act to the chain. *who* is None for the portal itself and for programs that hold a token.
 
-    Always the last lock that a transaction takes: every other act of the site waits until it has ended.
+    Always the last lock that a transaction takes: every other act of the site waits until it has ended. Only further
+    entries and notices of them (``checks.dispatch``) may follow.
     """
     with connection.cursor() as cursor:
         cursor.execute(_LOCK)  # a statement of its own: the head must be read by a later one, or two read the same

@@ -53,8 +53,8 @@ def retire_subject(*, node: Node, subject: str, by: AbstractBaseUser, reason: st
     node = _locked(node)
     node.retired_subjects = {**node.retired_subjects, subject: reason}
     node.save(update_fields=["retired_subjects"])
-    _write("subject_retired", node, by, reason, now, {"subject": subject})
     rejudge_node(node_id=node.pk, now=now, cause="person")
+    _write("subject_retired", node, by, reason, now, {"subject": subject})
     return node
 
 

@@ -16,7 +16,6 @@ django.setup()
 
 from django.conf import settings  # noqa: E402
 from django.core.management import call_command  # noqa: E402
-from django.db import transaction  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from checks.models import Cluster, TokenKind  # noqa: E402
@@ -40,17 +39,21 @@ def main() -> None:
     call_command("catalog", "load", "--yes")
     place = Place(settings.VAR_DIR)
     notes = read_json(place.notes)
-    if not Cluster.objects.exists():  # a new database knows neither our tokens nor our agents
+    if not Cluster.objects.exists():  # a new database knows neither our tokens, nor our agents, nor our anchors
         notes = {}
-        shutil.rmtree(place.var / "agents", ignore_errors=True)
+        for left in (place.var / "agents", place.anchors()):
+            shutil.rmtree(left, ignore_errors=True)
+        place.anchors()
     if not notes:
         notes = make_first_data(now=timezone.now())
     write_json(place.notes, notes | {"url": settings.PORTAL_URL})
 
 
-@transaction.atomic
 def make_first_data(*, now: datetime) -> dict[str, Any]:
-    """The person, the clusters and fresh tokens; the answer holds every secret, which the database does not."""
+    """The person, the clusters and fresh tokens; the answer holds every secret, which the database does not.
+
+    Act by act, each in the ledger: what a start did that was broken off, the next one finds.
+    """
     password = secrets.token_urlsafe(15)
     person = _person(password, now=now)
     local = _cluster(LOCAL_CLUSTER, "This machine", profile_of_this_machine(PROFILES), person, now=now)

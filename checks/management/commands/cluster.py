@@ -4,7 +4,6 @@ from argparse import ArgumentParser, BooleanOptionalAction
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.db import transaction
 from django.utils import timezone
 
 from checks.management.acts import find_cluster, told_in_one_line
@@ -44,16 +43,10 @@ class Command(BaseCommand):
             getattr(self, f"_{options['verb']}")(options)
 
     def _create(self, options: dict[str, Any]) -> None:
-        settings = _given(options)
-        with transaction.atomic():  # a refused setting leaves no cluster behind
-            cluster = create_cluster(
-                slug=options["slug"],
-                name=settings.pop("name", options["slug"]),
-                profile=options["profile"],
-                by=None,
-                now=timezone.now(),
-            )
-            self._change(cluster, settings, "set when it was created")
+        settings = {"name": options["slug"]} | _given(options)
+        self._show(
+            create_cluster(slug=options["slug"], profile=options["profile"], by=None, now=timezone.now(), **settings)
+        )
 
     def _set(self, options: dict[str, Any]) -> None:
         cluster = find_cluster(options["slug"])
