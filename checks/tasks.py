@@ -6,6 +6,7 @@ from django.utils import timezone
 from checks.services.breaker import watch_breakers as watch
 from checks.services.evidence import purge_evidence as purge_texts
 from checks.services.heartbeats import note_alive
+from checks.services.ledger_watch import watch_anchor, watch_chain
 from checks.services.outbox import purge_sent
 from checks.services.partitions import drop, ensure
 from checks.services.rechecks import ask_before_evidence_ends as ask
@@ -59,3 +60,10 @@ def roll_up() -> None:
 @shared_task(name="checks.purge_evidence")
 def purge_evidence() -> None:
     purge_texts(now=timezone.now())
+
+
+@shared_task(name="checks.keep_ledger")
+def keep_ledger() -> None:
+    """Anchor first: on the first night there is nothing else to hold the chain against."""
+    watch_anchor(now=timezone.now())
+    watch_chain(now=timezone.now())

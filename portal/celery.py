@@ -65,6 +65,8 @@ app.conf.update(
         # What a process left half done when the rules changed; nearly always nothing.
         "rejudge": every(300, "rejudge_outdated"),
         "roll-up": every(900, "roll_up"),
+        # Once a night, by what the rows say is due; each hour, so that a lost nudge or a place that was away costs one.
+        "ledger": every(3600, "keep_ledger"),
         "purge-evidence": every(6 * 3600, "purge_evidence"),
         "purge-outbox": every(3600, "purge_outbox"),
         "partitions": {"task": "checks.keep_partitions", "schedule": crontab(minute="10", hour="*/6")},

@@ -30,6 +30,11 @@ SECRET_KEY = env_secret("SECRET_KEY")
 # Keys of token hashes, apart from SECRET_KEY: rotating the one must not void the other.
 TOKEN_PEPPERS = env_peppers("TOKEN_PEPPERS")
 
+# Signs the heads of the ledger. A path, read where it is needed: web processes get along without it.
+LEDGER_KEY_FILE = env_str("LEDGER_KEY_FILE", "")
+# Where the signed heads are told: directories (a git one gets a commit), and mailto: addresses.
+LEDGER_ANCHORS = env_list("LEDGER_ANCHORS")
+
 _portal = urlsplit(PORTAL_URL)
 _over_tls = _portal.scheme == "https"
 ALLOWED_HOSTS = [_portal.hostname or "127.0.0.1", *env_list("ALLOWED_HOSTS")]

@@ -8,7 +8,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from checks.selectors.partitions import partitions_until
-from checks.selectors.status import State, missing_migrations, partition_state
+from checks.selectors.signs import State
+from checks.selectors.status import missing_migrations, partition_state
 
 log = structlog.get_logger(__name__)
 

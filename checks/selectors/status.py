@@ -5,7 +5,6 @@ Limits are those of the self-monitoring table in the operators' handbook: amber 
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from functools import lru_cache
 
 from django.db import connection
@@ -14,30 +13,15 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Count, Max, Min, Q
 
 from checks.models import BreakerTrip, Heartbeat, Node, NodeReadiness, Outbox
+from checks.selectors.ledger_signs import LedgerSign, ledger_signs
 from checks.selectors.partitions import partitions_until
+from checks.selectors.signs import Sign, State, sign
 
 # name -> (amber, red) age in seconds. The worker writes every 30 s, beat every 30 s, the sweep every 60 s.
 HEARTBEATS = {"worker": (60, 120), "beat": (90, 180), "sweep": (120, 300)}
 OLDEST_UNSENT_S = (120, 600)
 PARTITIONS_AHEAD = (timedelta(days=7), timedelta(days=2))
 HEARD_WITHIN = timedelta(minutes=15)
-
-
-class State(StrEnum):
-    """How a sign is to be read."""
-
-    OK = "ok"
-    AMBER = "amber"
-    RED = "red"
-
-
-@dataclass(frozen=True, slots=True)
-class Sign:
-    """One sign of life: seconds since the last one (None: never seen, which is red), and what that means."""
-
-    name: str
-    age_s: float | None
-    state: State
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +38,20 @@ class PortalStatus:
     nodes_heard: int
     last_report_at: datetime | None
     breakers_open: int
+    ledger: tuple[LedgerSign, ...]
 
     @property
     def troubles(self) -> tuple[str, ...]:
         """Names of what is not well, for a banner; empty when all is."""
-        bad = [sign.name for sign in (*self.signs, self.oldest_unsent) if sign.state is not State.OK]
-        return tuple(bad if self.partitions is State.OK else [*bad, "partitions"])
+        bad = [each.name for each in (*self.signs, self.oldest_unsent) if each.state is not State.OK]
+        bad += ["partitions"] if self.partitions is not State.OK else []
+        return (*bad, *(["ledger"] if self.ledger_state is not State.OK else []))
+
+    @property
+    def ledger_state(self) -> State:
+        """The worst of the chain and its anchors."""
+        states = {each.state for each in self.ledger}
+        return next((state for state in (State.RED, State.AMBER) if state in states), State.OK)
 
 
 def portal_status(*, now: datetime) -> PortalStatus:
@@ -81,13 +73,14 @@ def portal_status(*, now: datetime) -> PortalStatus:
         nodes_heard=heard["count"],
         last_report_at=heard["last"],
         breakers_open=BreakerTrip.objects.filter(ended_at=None).count(),
+        ledger=ledger_signs(now=now),
     )
 
 
 def heartbeat_signs(*, now: datetime) -> tuple[Sign, ...]:
     """Worker, beat and sweep, in one statement; one that never lived is red, not missing."""
     seen = dict(Heartbeat.objects.values_list("name", "at"))
-    return tuple(_sign(name, seen.get(name), limits, now=now) for name, limits in HEARTBEATS.items())
+    return tuple(sign(name, seen.get(name), limits, now=now) for name, limits in HEARTBEATS.items())
 
 
 def partition_state(until: datetime | None, *, now: datetime) -> State:
@@ -114,12 +107,4 @@ def _migrations_on_disk() -> frozenset[tuple[str, str]]:
 def _oldest_unsent(created_at: datetime | None, *, now: datetime) -> Sign:
     if created_at is None:
         return Sign("outbox", 0.0, State.OK)
-    return _sign("outbox", created_at, OLDEST_UNSENT_S, now=now)
-
-
-def _sign(name: str, at: datetime | None, limits: tuple[int, int], *, now: datetime) -> Sign:
-    if at is None:
-        return Sign(name, None, State.RED)
-    age = max(0.0, (now - at).total_seconds())
-    amber, red = limits
-    return Sign(name, age, State.RED if age > red else State.AMBER if age > amber else State.OK)
+    return sign("outbox", created_at, OLDEST_UNSENT_S, now=now)

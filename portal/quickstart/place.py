@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
 from portal.quickstart.errors import QuickstartError
 
 # A first start writes about 95 MiB; a later one grows logs and the write-ahead log.
@@ -74,6 +77,21 @@ class Place:
         if not path.exists():
             path.parent.mkdir(mode=0o700, exist_ok=True)
             write_private(path, prefix + secrets.token_urlsafe(48))
+        return path
+
+    def ledger_key(self) -> Path:
+        """A file with the key that signs the ledger's heads, made on first use."""
+        path = self.var / "secrets" / "ledger_key"
+        if not path.exists():
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            key = Ed25519PrivateKey.generate()
+            write_private(path, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode())
+        return path
+
+    def anchors(self) -> Path:
+        """The directory that stands for a place outside: beside the database, not in it."""
+        path = self.var / "anchors"
+        path.mkdir(mode=0o700, exist_ok=True)
         return path
 
 

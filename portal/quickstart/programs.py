@@ -26,6 +26,8 @@ def environment(place: Place, servers: Servers, *, port: int) -> dict[str, str]:
         "STATIC_ROOT": str(place.var / "static"),
         "SECRET_KEY_FILE": str(place.secret("secret_key")),
         "TOKEN_PEPPERS_FILE": str(place.secret("token_peppers", prefix="1:")),
+        "LEDGER_KEY_FILE": str(place.ledger_key()),
+        "LEDGER_ANCHORS": str(place.anchors()),
     }
 
 

@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from django.utils.translation import gettext as _
 
 from checks.models import BreakerTrip
-from checks.selectors.status import PortalStatus, Sign, State
+from checks.selectors.signs import Sign, State
+from checks.selectors.status import PortalStatus
 from portal.ui import times, words
 
 _VERDICTS = {State.OK: "pass", State.AMBER: "warn", State.RED: "fail"}
