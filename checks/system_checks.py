@@ -1,7 +1,7 @@
 """What ``manage.py check`` refuses: settings under which the portal's promises would not hold.
 
-Always: E001, and with ``--database default`` E004 and E009. With ``--deploy``: E002, E003, E005, E006, E008. With
-both: E007 and W003.
+Always: E001, and with ``--database default`` E004 and E009. With ``--deploy``: E002, E003, E005, E006, E008, E010,
+E011 and W004. With both: E007 and W003.
 """
 
 import re
@@ -18,6 +18,7 @@ from django.db import OperationalError, connections
 from django.db.utils import load_backend
 from django.utils import timezone
 
+from checks.selectors.anchors import KeyRing, KeyUnusable
 from checks.selectors.status import heartbeat_signs
 
 OLDEST_SERVER = 150000  # PostgreSQL 15, as server_version_num writes it
@@ -25,6 +26,8 @@ SHORTEST_SECRET, FEWEST_SIGNS = 50, 5
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 # Where the quickstart puts the unix sockets of its servers; a test holds this to its own module.
 EMBEDDED_SOCKETS = re.compile(r"/countersign-[^/]+$")
+# As long as the column that keeps it.
+PLACE = re.compile(r"(?=.{1,300}$)(/.+|mailto:[^@\s]+@[^@\s]+)")
 ALIVE = ("worker", "beat")
 
 
@@ -96,6 +99,30 @@ def servers_are_not_the_quickstarts(**kwargs: Any) -> list[CheckMessage]:
         )
         for name in embedded
     ]
+
+
+@register(Tags.security, deploy=True)
+def ledger_can_be_signed(**kwargs: Any) -> list[CheckMessage]:
+    """E010: without a key nothing holds the ledger against whoever may write to the database."""
+    try:
+        if KeyRing.of_settings().signing is not None:
+            return []
+        said = "LEDGER_KEY_FILE is missing: nobody would see the ledger rewritten."
+    except KeyUnusable as error:
+        said = error.message
+    hint = "Make a key (openssl genpkey -algorithm ed25519) and set LEDGER_KEY_FILE to its file."
+    return [Error(said, hint=hint, id="countersign.E010")]
+
+
+@register(Tags.security, deploy=True)
+def ledger_is_anchored_outside(**kwargs: Any) -> list[CheckMessage]:
+    """E011 and W004: where the signed heads of the ledger are told."""
+    hint = "Set LEDGER_ANCHORS to directories with their whole paths, and mailto: addresses, with commas between them."
+    if not settings.LEDGER_ANCHORS:
+        said = "LEDGER_ANCHORS is empty: whoever may write to the database could shorten the ledger unseen."
+        return [Caution(said, hint=hint, id="countersign.W004")]
+    wrong = [place for place in settings.LEDGER_ANCHORS if not PLACE.fullmatch(place)]
+    return [Error(f"LEDGER_ANCHORS names {place!r}.", hint=hint, id="countersign.E011") for place in wrong]
 
 
 Check = Callable[..., list[CheckMessage]]

@@ -131,6 +131,13 @@ TROUBLES: dict[str, Promise] = {
 
 PARTS: dict[str, Promise] = {"worker": _("Worker"), "beat": _("Beat"), "sweep": _("Sweep")}
 
+LEDGER: dict[str, Promise] = {
+    "broken": _("changed"),
+    "back": _("rolled back"),
+    "unclear": _("cannot be told"),
+    "failed": _("not told"),
+}
+
 REASONS: dict[str, Promise] = {
     "never_measured": _("never measured"),
     "not_reported": _("missing from the last full report"),

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.utils.translation import gettext as _
 
 from checks.models import BreakerTrip
+from checks.selectors.ledger_signs import CHAIN, IN_THE_DATABASE, LedgerSign
 from checks.selectors.signs import Sign, State
 from checks.selectors.status import PortalStatus
 from portal.ui import times, words
@@ -53,6 +54,7 @@ def status_page(status: PortalStatus, trips: Sequence[BreakerTrip]) -> StatusPag
         *(_alive(sign, status.at) for sign in status.signs),
         _outbox(status),
         _partitions(status),
+        *(_ledger(sign) for sign in status.ledger),
         _reports(status),
     )
     bad = [part.title for part in parts if part.verdict == "fail"]
@@ -100,6 +102,36 @@ def _partitions(status: PortalStatus) -> Part:
     return Part(
         "partitions", _("Partitions"), does, _VERDICTS[status.partitions], _word(status.partitions), None, figure
     )
+
+
+def _ledger(sign: LedgerSign) -> Part:
+    is_chain = sign.name == CHAIN
+    title = _("Ledger") if is_chain else _("Anchor: %(place)s") % {"place": _place(sign.name)}
+    does = (
+        _("the chain of acts, walked each night and held against its anchors")
+        if is_chain
+        else _("knows the signed end of the ledger, each night")
+    )
+    figure = "" if sign.good_at else _("not yet")
+    return Part(
+        sign.name,
+        title,
+        sign.detail if sign.state is not State.OK and sign.detail else does,
+        _VERDICTS[sign.state],
+        _ledger_word(sign),
+        sign.good_at,
+        figure,
+    )
+
+
+def _ledger_word(sign: LedgerSign) -> str:
+    if sign.outcome in ("", "ok"):
+        return _word(sign.state)
+    return str(words.LEDGER[sign.outcome])
+
+
+def _place(name: str) -> str:
+    return _("the database itself") if name == IN_THE_DATABASE else name
 
 
 def _reports(status: PortalStatus) -> Part:
