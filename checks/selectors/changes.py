@@ -1,16 +1,25 @@
 """What changed since a signature, item by item: what a signer reads before signing again."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 from checks.domain.package import Difference, LeafChange, compare, leaf_changes
 from checks.domain.verdicts import Layer
-from checks.models import Signature
+from checks.models import Flip, LedgerEntry, Signature
 from checks.selectors.leaves import canonical_leaves, leaves_of_nodes, stored_leaves
 from checks.selectors.packages import RunState, manifest_package
+from checks.selectors.rules import ruleset_for
 
 #: Of how many nodes the items are told; with more, the rest are told by name.
 NODES_TOLD: Final = 64
+MOST_TOLD: Final = 50
+
+_ACTS_OF_CLUSTER: Final = (
+    "overrides_changed", "profile_changed", "node_profile_changed", "subject_retired", "node_confirmed", "node_retired",
+    "policy_approved",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +70,21 @@ def _part(header: object, name: str) -> object:
     for key in name.split("."):
         header = header.get(key) if isinstance(header, dict) else None
     return header
+
+
+@dataclass(frozen=True, slots=True)
+class Recently:
+    """What happened to a layer of a run since a moment: flips of its nodes' blockers, and acts of people."""
+
+    flips: tuple[Flip, ...] = ()
+    acts: tuple[LedgerEntry, ...] = ()
+
+
+def recently(state: RunState, layer: Layer, *, since: datetime) -> Recently:
+    """What a signer's page did not show yet, the newest first and at most fifty of each; two statements."""
+    items = {key for key, item in ruleset_for(state.run.cluster).items.items() if item.layer is layer}
+    nodes = [UUID(node.uuid) for node in state.nodes]
+    flips = Flip.objects.filter(node__in=nodes, item__in=items, at__gte=since).select_related("node").order_by("-at")
+    acts = LedgerEntry.objects.filter(cluster_id=state.run.cluster_id, at__gte=since).exclude(what="signed")
+    mine = acts.filter(what__in=_ACTS_OF_CLUSTER) | acts.filter(target__startswith=state.run.slug)
+    return Recently(tuple(flips[:MOST_TOLD]), tuple(mine.order_by("-seq")[:MOST_TOLD]))

@@ -189,7 +189,7 @@ def _signatures(run: Run) -> dict[Layer, tuple[Signature, ...]]:
     found = Signature.objects.filter(package__run=run).order_by("id").select_related(
         "package", "signer", "revocation__by", "delegation__end", "delegation__giver"
     )  # fmt: skip
-    every = list(found)
+    every = list(found.defer("annex"))  # megabytes, for the page of one signature
     return {layer: tuple(one for one in every if one.package.layer == layer) for layer in Layer}
 
 

@@ -3,9 +3,9 @@
 Two ways in: ``judge_report`` for what a report covers (both steps), ``judge_again`` for rules that changed (step two).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -18,7 +18,7 @@ from checks.domain.freshness import valid_until
 from checks.domain.items import Item
 from checks.domain.loading import loaded_until
 from checks.domain.manifest import identity_changed, identity_of
-from checks.domain.measuring import Measured, measure_covered, measure_said, unmeasured
+from checks.domain.measuring import Measured, measure, measure_covered, measure_said, unmeasured
 from checks.domain.memory import NOTHING_KNOWN, ItemMemory, Value
 from checks.domain.profiles import Ruleset
 from checks.domain.settling import Settled, counts, resettle, settle, settles_as
@@ -97,6 +97,24 @@ def judge_again(
         else:
             gone.append(key)
     return judged, gone
+
+
+def judge_statement(
+    before: StateRow, item: Item, facts: Sequence[Fact], *, min_gap: timedelta, until: datetime, now: datetime
+) -> StateRow:
+    """The row after a person stated *facts* at *now*, good until *until*: judged like any fact, and settled at once."""
+    value = measure(item, facts, (), NOTHING_KNOWN, observed_at=now, boot_id="").value
+    judgement = judge(item, value, now=now)
+    settled = settle(_settled_of(before, None), judgement.verdict, item=item, observed_at=now, min_gap=min_gap)
+    after = _with_judgement(before, item, value, judgement, settled, now)
+    after.facts = _kept_facts(facts, before.subject)
+    after.counted_at, after.observed_at, after.valid_until = settled.counted_at, now, until
+    return after
+
+
+def judge_row_again(before: StateRow, ruleset: Ruleset, *, now: datetime) -> StateRow:
+    """One row under *ruleset* from its stored value alone; itself where nothing changes."""
+    return _row_again(before, ruleset, now)
 
 
 def _judge_item(

@@ -11,11 +11,14 @@ from checks.selectors.rules import rules_in_force
 from checks.services.judging import judge_again
 from checks.services.node_rows import flip_between
 from checks.services.node_store import Judged, LockedNode, OutboxRow, load_all, lock_node, write_judged
+from checks.services.scope_rows import rejudge_scope
 from checks.services.summary import summarise
 
 
 def rejudge_cluster(*, cluster: Cluster, now: datetime) -> int:
-    """Judge every node of *cluster* by the rules in force; returns how many. A node of its own transaction each."""
+    """Judge *cluster* by the rules in force; returns how many nodes. A node of its own transaction each."""
+    with transaction.atomic():
+        rejudge_scope(cluster=cluster, now=now)
     nodes = Node.objects.filter(cluster=cluster, retired_at=None).order_by("pk").values_list("pk", flat=True)
     return sum(rejudge_node(node_id=node_id, now=now) for node_id in list(nodes))
 
