@@ -32,6 +32,7 @@ class Tag(StrEnum):
     ANSWER = "countersign/answer/1"
     LEDGER = "countersign/ledger/1"
     ANCHOR = "countersign/anchor/1"
+    CERTIFICATE = "countersign/certificate/1"
     POLICY = "countersign/policy/1"
     UNIFORM = "countersign/uniform/1"
 
