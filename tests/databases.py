@@ -53,6 +53,21 @@ class TestDatabases:
         with self.server.superuser_connection() as connection:
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(used)))
 
+    @contextmanager
+    def empty(self) -> Iterator[None]:
+        """Go over to a database that nobody has migrated, and back."""
+        before = self.current
+        self._copies += 1
+        name = f"countersign_empty_{self._copies}"
+        self.server.ensure_database(name)
+        self._point_at(name)
+        try:
+            yield
+        finally:
+            self._point_at(before)
+            with self.server.superuser_connection() as connection:
+                connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
     def url(self, role: str) -> str:
         """The address of the current database for ``app`` or ``owner``."""
         return self.server.url(role=role, database=self.current)

@@ -28,11 +28,14 @@ def chain_old_entries(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
             cluster=row.cluster.slug if row.cluster else "", target=row.target, reason=row.reason, data=row.data,
         ).digest  # fmt: skip
         row.save(update_fields=["seq", "previous", "digest", "name"])
-    editor.execute("ALTER TABLE checks_ledgerentry ENABLE TRIGGER append_only_row")
     if seq:
         act = {"what": "ledger_chained", "target": "ledger", "reason": "", "data": {"entries": seq}}
         said = Entry(seq=seq + 1, previous=head, at=timezone.now(), who="", name="", cluster="", **act)
         entries.create(seq=said.seq, previous=head, digest=said.digest, at=said.at, name="", **act)
+    # What was written waits for its foreign keys to be checked, and the table cannot be altered meanwhile.
+    editor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    editor.execute("SET CONSTRAINTS ALL DEFERRED")
+    editor.execute("ALTER TABLE checks_ledgerentry ENABLE TRIGGER append_only_row")
 
 
 class Migration(migrations.Migration):

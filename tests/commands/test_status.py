@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from checks.models import BreakerTrip, LedgerEntry
+from checks.models import BreakerTrip, LedgerEntry, LedgerWatch
 from checks.services.heartbeats import note_alive
 from tests.lab import lab
 from tests.people import person
@@ -85,3 +85,21 @@ def test_a_breaker_or_person_that_is_not_there_is_told_in_one_sentence(item: str
 
     with pytest.raises(CommandError, match=sentence):
         manage("breaker", "end", "lab", item, "--by", by, "--reason", "why not")
+
+
+@pytest.mark.parametrize("outcome", ["broken", "back"])
+def test_a_ledger_that_is_not_whole_is_red_and_names_what_is_wrong(outcome: str) -> None:
+    all_alive()
+    LedgerWatch.objects.create(name="chain", at=timezone.now(), outcome=outcome, detail="Entry 7 was changed.")
+    said = StringIO()
+
+    with pytest.raises(CommandError, match="Red: ledger"):
+        call_command("status", stdout=said)
+    assert "ledger     red   not yet; Entry 7 was changed." in said.getvalue()
+
+
+def test_a_health_check_of_the_worker_does_not_fail_for_the_ledger() -> None:
+    all_alive()
+    LedgerWatch.objects.create(name="chain", at=timezone.now(), outcome="broken")
+
+    assert "ledger     red" in manage("status", "--only", "worker")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 from django.core.checks import run_checks
 from django.db import OperationalError
 from django.test import override_settings
@@ -12,6 +13,7 @@ from django.utils import timezone
 
 from checks import system_checks
 from checks.services.heartbeats import note_alive
+from portal.quickstart.place import Place
 from portal.quickstart.sockets import make_socket_directory
 from portal.quickstart.unprivileged import Identity
 
@@ -142,3 +144,45 @@ def test_without_database_no_check_asks_one() -> None:
     assert [
         one for one in run_checks(include_deployment_checks=True) if one.id in ("countersign.E009", "countersign.W003")
     ] == []
+
+
+def test_a_portal_without_a_key_for_its_ledger_is_an_error() -> None:
+    with override_settings(LEDGER_KEY_FILE=""):
+        assert ids(system_checks.ledger_can_be_signed()) == ["countersign.E010"]
+
+
+def test_a_key_file_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with override_settings(LEDGER_KEY_FILE=str(tmp_path / "absent")):
+        (found,) = system_checks.ledger_can_be_signed()
+
+    assert found.id == "countersign.E010"
+    assert f"{tmp_path / 'absent'} cannot be read" in found.msg
+
+
+def test_the_public_half_of_a_key_is_not_enough(tmp_path: Path) -> None:
+    private = load_pem_private_key(Place(tmp_path).ledger_key().read_bytes(), password=None)
+    half = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    (tmp_path / "half").write_bytes(half)
+    with override_settings(LEDGER_KEY_FILE=str(tmp_path / "half")):
+        assert ids(system_checks.ledger_can_be_signed()) == ["countersign.E010"]
+
+
+def test_the_quickstarts_key_is_fine(tmp_path: Path) -> None:
+    with override_settings(LEDGER_KEY_FILE=str(Place(tmp_path).ledger_key())):
+        assert system_checks.ledger_can_be_signed() == []
+
+
+@pytest.mark.parametrize(
+    ("places", "found"),
+    [
+        ([], ["countersign.W004"]),
+        (["anchors"], ["countersign.E011"]),
+        (["mailto:audit"], ["countersign.E011"]),
+        (["s3://bucket/anchors"], ["countersign.E011"]),
+        (["/" + "x" * 300], ["countersign.E011"]),
+        (["/srv/anchors", "mailto:audit@example.org"], []),
+    ],
+)
+def test_where_anchors_are_told_is_a_whole_path_or_an_address(places: list[str], found: list[str]) -> None:
+    with override_settings(LEDGER_ANCHORS=places):
+        assert ids(system_checks.ledger_is_anchored_outside()) == found

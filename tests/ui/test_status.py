@@ -2,7 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from checks.models import BreakerTrip, Heartbeat
+import pytest
+
+from checks.models import BreakerTrip, Heartbeat, LedgerWatch
 from checks.services.heartbeats import note_alive
 from tests.fleet import Fleet
 from tests.ui.conftest import Sight
@@ -31,3 +33,53 @@ def test_an_open_breaker_of_one_s_own_cluster_is_shown(sight: Sight, fleet: Flee
     page = sight.text("/status")
     assert "Circuit breakers" in page
     assert "3 / 4" in page
+
+
+def watched(outcome: str, *, at: datetime, detail: str = "") -> None:
+    """What the last look at the chain found."""
+    LedgerWatch.objects.create(name="chain", at=at, good_at=None, outcome=outcome, detail=detail)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "headline"),
+    [
+        ("broken", "The ledger is not what was written."),
+        ("back", "The database was rolled back: acts that an anchor knows are missing."),
+    ],
+)
+def test_a_ledger_that_is_not_whole_is_shouted_on_board_and_status(
+    sight: Sight, now: datetime, outcome: str, headline: str
+) -> None:
+    watched(outcome, at=now, detail="Entry 7 was changed after it was written.")
+    board = sight.text("/")
+
+    assert headline in board
+    assert "Entry 7 was changed after it was written." in board
+    assert "Entry 7 was changed after it was written." in sight.text("/status")
+
+
+def test_an_anchor_older_than_36_hours_is_shouted_on_the_board(sight: Sight, now: datetime) -> None:
+    old = now - timedelta(hours=37)
+    LedgerWatch.objects.create(name="database", at=now, good_at=old, outcome="failed", detail="The disk is full.")
+    board = sight.text("/")
+
+    assert "For more than 36 hours the ledger was not verified, or its end was not told outside." in board
+    assert "The disk is full." in board
+
+
+def test_a_ledger_that_was_looked_at_is_told_as_alive(sight: Sight, now: datetime) -> None:
+    for name in ("chain", "database"):
+        LedgerWatch.objects.create(name=name, at=now, good_at=now, outcome="ok")
+    page = sight.text("/status")
+
+    assert "Anchor: the database itself" in page
+    assert "not told" not in page
+    assert "The ledger" not in sight.text("/")
+
+
+def test_a_place_that_took_no_anchor_says_why_on_the_status_page(sight: Sight, now: datetime) -> None:
+    LedgerWatch.objects.create(name="database", at=now, good_at=now, outcome="failed", detail="The disk is full.")
+    page = sight.text("/status")
+
+    assert "The disk is full." in page
+    assert "not told" in page
