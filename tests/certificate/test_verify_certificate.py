@@ -250,3 +250,14 @@ def test_the_parts_of_a_certificate_can_be_read_for_showing() -> None:
 def test_what_is_not_set_is_left_out_and_never_null() -> None:
     with pytest.raises(ValueError, match="no canonical form"):
         certificate(set_in("anchor", to=None))
+
+
+def test_it_needs_nothing_newer_than_python_3_9() -> None:
+    program = Path(sys.executable).with_name("vermin")
+    judged = subprocess.run(
+        [program, "--target=3.9-", "--eval-annotations", "--no-tips", "--violations", SCRIPT],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert judged.returncode == 0, judged.stdout
