@@ -95,7 +95,11 @@ def restart_blockers(
 
 def _start_case(launch: Launch, states: Mapping[Layer, LayerState], shared: SharedFacts, now: datetime) -> Case:
     known = {layer: states.get(layer) or LayerState(SignState.UNSIGNED, 0, (), ()) for layer in Layer}
-    about = {host: [*_of_signatures(host, uuid, known)] for host, uuid in launch.run.pool.items()}
+    outdated = [(layer, one.outdated_nodes) for layer, one in known.items() if one.signed and one.outdated_nodes]
+    about = {
+        host: [_outdated(host, layer) for layer, uuids in outdated if uuid in uuids]
+        for host, uuid in launch.run.pool.items()
+    }
     nodes = launch.nodes
     return Case(
         launch=launch,
@@ -153,6 +157,8 @@ def _asked_again(launch: Launch) -> Launch:
 
 
 def _tick_and_day(summary: NodeSummary, left_out: int) -> NodeSummary:
+    if not left_out and summary.until.keys() | summary.expected <= _RESTART_CADENCES:
+        return summary
     until = {cadence: end for cadence, end in summary.until.items() if cadence in _RESTART_CADENCES}
     return replace(summary, expected=summary.expected & _RESTART_CADENCES, until=until, bad=summary.bad - left_out)
 
@@ -250,11 +256,6 @@ def _at_start(layer: Layer, started: Started | None) -> SignState:
 
 def _unsigned(layer: Layer, code: Reason, missing_roles: str) -> Why:
     return Why(code, Verdict.FAIL, layer=layer, value=missing_roles or None, owner=Owner.USER)
-
-
-def _of_signatures(host: str, uuid: str, known: Mapping[Layer, LayerState]) -> Iterator[Why]:
-    """A reason for each signed layer that does not cover the node."""
-    return (_outdated(host, layer) for layer, state in known.items() if state.signed and uuid in state.outdated_nodes)
 
 
 def _outdated(host: str, layer: str = "") -> Why:

@@ -94,8 +94,9 @@ def answer_of(case: Case, now: datetime) -> Answer:
 
 def _outcome(case: Case, now: datetime) -> _Outcome:
     """The decision on its own merits, or else by the run's override."""
-    decision, more = _on_merits(case)
-    ready = tuple(node.name for node in case.nodes if node.decision is Decision.READY)
+    decisions = [node.decision for node in case.nodes]
+    decision, more = _on_merits(case, decisions)
+    ready = tuple(node.name for node, said in zip(case.nodes, decisions, strict=True) if said is Decision.READY)
     override = case.launch.override
     if decision is Decision.READY or override is None:
         return _Outcome(decision, case.basis, ready, more, case.ends)
@@ -107,9 +108,8 @@ def _outcome(case: Case, now: datetime) -> _Outcome:
     return _Outcome(decision, case.basis, ready, more, case.ends)
 
 
-def _on_merits(case: Case) -> tuple[Decision, list[Why]]:
-    """The decision without any override, and a reason that only counting brings up."""
-    decisions = [node.decision for node in case.nodes]
+def _on_merits(case: Case, decisions: Sequence[Decision]) -> tuple[Decision, list[Why]]:
+    """The decision without any override, and a reason that only counting brings up; *decisions* are the nodes'."""
     needed = case.launch.run.nodes_needed
     if case.launch.nodes.named:
         return _worst([decision_of(case.whole), *decisions]), []

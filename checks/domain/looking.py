@@ -101,6 +101,8 @@ def look_at(summary: NodeSummary, question: Question, rows: list[Why], now: date
 
 def decision_of(reasons: Collection[Why], *, cut_off: int = 0, cut_off_fails: bool = False) -> Decision:
     """*not_ready* as soon as anything fails, else *unknown* as soon as anything closes, else *ready*."""
+    if not reasons and not cut_off:
+        return Decision.READY
     closing = [why for why in reasons if why.closes]
     if any(why.verdict is Verdict.FAIL for why in closing) or (cut_off and cut_off_fails):
         return Decision.NOT_READY
