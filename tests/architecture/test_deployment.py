@@ -22,10 +22,23 @@ def test_only_the_migration_gets_the_owners_password(services: dict[str, Any]) -
     assert holders == ["migrate"]
 
 
+def test_the_key_of_the_ledger_is_where_it_signs_or_is_checked_and_never_where_requests_come_in(
+    services: dict[str, Any],
+) -> None:
+    holders = [name for name in OURS if "ledger_key" in services[name]["secrets"]]
+    assert holders == ["migrate", "worker"]
+    assert all(services[name]["environment"]["LEDGER_KEY_FILE"] == "/run/secrets/ledger_key" for name in holders)
+
+
+def test_the_worker_can_write_where_anchors_are_told(services: dict[str, Any]) -> None:
+    assert services["worker"]["environment"]["LEDGER_ANCHORS"] == "${LEDGER_ANCHORS:-/anchors}"
+    assert services["worker"]["volumes"] == ["./anchors:/anchors"]
+
+
 def test_no_secret_stands_in_the_environment(services: dict[str, Any]) -> None:
     for name in services:
         for variable in services[name].get("environment", {}):
-            if any(word in variable for word in ("PASSWORD", "SECRET", "PEPPER")):
+            if any(word in variable for word in ("PASSWORD", "SECRET", "PEPPER", "KEY")):
                 assert variable.endswith("_FILE"), f"{name}: {variable}"
 
 
