@@ -13,8 +13,6 @@ from django.utils import timezone
 from checks.domain.errors import CountersignError
 from checks.models import Cluster, Run
 from checks.selectors.pages_status import foot_of
-from checks.services.proofs import Proof
-from portal.accounts.step_up import fresh_proof
 from portal.ui.requests import PersonRequest
 
 
@@ -32,6 +30,7 @@ class Act:
     facts: tuple[tuple[str, str], ...] = ()
     danger: bool = False
     uploads: bool = False
+    asks_proof: bool = True
 
 
 def posted(request: PersonRequest) -> QueryDict | None:
@@ -39,16 +38,14 @@ def posted(request: PersonRequest) -> QueryDict | None:
     return request.POST if request.method == "POST" else None
 
 
-def act_page(
-    request: PersonRequest, act: Act, form: forms.Form, do: Callable[[Proof], object], **more: Any
-) -> HttpResponse:
+def act_page(request: PersonRequest, act: Act, form: forms.Form, do: Callable[[], object], **more: Any) -> HttpResponse:
     """Show the form; once it is sent and right, *do* it and go back. What the service refuses stands on the form."""
     status = 200
     if request.method == "POST":
         status = 422
         if form.is_valid():
             try:
-                do(fresh_proof(request))
+                do()
             except CountersignError as error:
                 form.add_error(None, error.message)
                 status = error.status

@@ -2,16 +2,22 @@
 
 from django.urls import path
 
+from portal.ui.views.attest import attested_file, state_result
 from portal.ui.views.board import board
+from portal.ui.views.certificate import record
 from portal.ui.views.cluster import cluster, cluster_csv, clusters
 from portal.ui.views.delegations import delegations, end_given
 from portal.ui.views.enrol import enrol, revoke_enrolment
+from portal.ui.views.history import run_history
 from portal.ui.views.item import item, node_item
 from portal.ui.views.node import node, recheck
+from portal.ui.views.overrides import close_again, open_by_force
 from portal.ui.views.policy import approve, policy, propose
-from portal.ui.views.run import run
+from portal.ui.views.run import change_stage, run
 from portal.ui.views.runs import change_run, plan_run, preview_pool, runs
+from portal.ui.views.sign import revoke, sign
 from portal.ui.views.status import status
+from portal.ui.views.waivers import agree, end_waived, waive
 
 app_name = "ui"
 urlpatterns = [
@@ -28,6 +34,8 @@ urlpatterns = [
     path("clusters/<slug:slug>/policy/<int:number>/approve/", approve, name="approve_policy"),
     path("clusters/<slug:slug>/delegations/", delegations, name="delegations"),
     path("clusters/<slug:slug>/delegations/<int:number>/end/", end_given, name="end_delegation"),
+    path("clusters/<slug:slug>/items/<slug:item>/state/", state_result, name="attest"),
+    path("clusters/<slug:slug>/evidence/<slug:digest>", attested_file, name="attested_file"),
     path("clusters/<slug:slug>/items/<slug:item>/", item, name="item"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/", node, name="node"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/recheck/", recheck, name="recheck"),
@@ -35,5 +43,15 @@ urlpatterns = [
     path("runs/", runs, name="runs"),
     path("runs/<slug:slug>/", run, name="run"),
     path("runs/<slug:slug>/change/", change_run, name="change_run"),
+    path("runs/<slug:slug>/stage/", change_stage, name="move_stage"),
+    path("runs/<slug:slug>/history/", run_history, name="run_history"),
+    path("runs/<slug:slug>/sign/<slug:layer>/", sign, name="sign"),
+    path("runs/<slug:slug>/signatures/<int:number>/revoke/", revoke, name="revoke"),
+    path("runs/<slug:slug>/record/", record, name="record"),
+    path("runs/<slug:slug>/override/", open_by_force, name="force_open"),
+    path("runs/<slug:slug>/overrides/<int:number>/end/", close_again, name="end_override"),
+    path("runs/<slug:slug>/waivers/new/", waive, name="waive"),
+    path("runs/<slug:slug>/waivers/<int:number>/agree/", agree, name="approve_waiver"),
+    path("runs/<slug:slug>/waivers/<int:number>/end/", end_waived, name="end_waiver"),
     path("status", status, name="status"),
 ]

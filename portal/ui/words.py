@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from checks.domain.verdicts import ROLL_UP_ORDER
+from checks.models import Stage
 
 VERDICTS: dict[str, Promise] = {
     "pass": pgettext_lazy("verdict", "pass"),
@@ -106,6 +107,31 @@ ROLES: dict[str, Promise] = {
     "admin": pgettext_lazy("role", "administrator"),
 }
 
+STAGES: dict[str, Promise] = {stage.value: stage.label for stage in Stage}
+
+# Acts of the ledger.
+ACTS: dict[str, Promise] = {
+    "run_created": pgettext_lazy("act", "planned the run"),
+    "run_edited": pgettext_lazy("act", "changed the run"),
+    "pool_set": pgettext_lazy("act", "changed its nodes"),
+    "stage_moved": pgettext_lazy("act", "moved the run on"),
+    "signed": pgettext_lazy("act", "signed"),
+    "signature_revoked": pgettext_lazy("act", "revoked a signature"),
+    "waiver_asked": pgettext_lazy("act", "asked for a waiver"),
+    "waiver_approved": pgettext_lazy("act", "agreed to a waiver"),
+    "waiver_ended": pgettext_lazy("act", "ended a waiver"),
+    "forced_open": pgettext_lazy("act", "forced the gate open"),
+    "override_ended": pgettext_lazy("act", "ended the override"),
+    "attested": pgettext_lazy("act", "stated a result"),
+    "run_started": pgettext_lazy("act", "told that it started"),
+    "run_restarted": pgettext_lazy("act", "told that it came back"),
+    "node_replaced": pgettext_lazy("act", "put a spare in"),
+    "delegated": pgettext_lazy("act", "delegated a signature"),
+    "delegation_ended": pgettext_lazy("act", "ended a delegation"),
+    "policy_proposed": pgettext_lazy("act", "proposed a policy"),
+    "policy_approved": pgettext_lazy("act", "put a policy in force"),
+}
+
 # What a signature says of its signer, as short as a line under a name allows.
 MEANINGS: dict[str, Promise] = {
     "performed": pgettext_lazy("signature", "performed"),
@@ -165,6 +191,19 @@ REASONS: dict[str, Promise] = {
     "unknown_node": _("not enrolled here"),
     "run_required": _("a run must be named"),
     "unsigned": _("signature missing"),
+    "half_signed": _("one signature of several missing"),
+    "outdated": _("what was signed changed"),
+    "outdated_node": _("changed since it was signed"),
+    "expired": _("a signature has ended"),
+    "revoked": _("a signature was revoked"),
+    "waived": _("accepted by two people for a while"),
+    "override_ended": _("the gate is no longer forced open"),
+    "not_in_pool": _("not a node of the run's pool"),
+    "too_few_nodes": _("too few nodes are ready"),
+    "run_over": _("the run is over"),
+    "not_started": _("the run has not started"),
+    "restart_over": _("the time in which it may come back is over"),
+    "identity_changed": _("not what was signed"),
     "unsettled": _("not yet settled"),
     "suspect_check": _("failed on so many nodes at once that the check itself is in doubt"),
     "stale": _("measured too long ago"),
@@ -215,6 +254,12 @@ WHOLE_REMEDIES: dict[str, Promise] = {
     "boot_conflict": _("Find the second machine that reports under this name, and enrol it under its own."),
     "nothing_proved": _("Give the node the hardware profile that fits it."),
     "unknown_node": _("Enrol it, or correct its name in the question."),
+    "outdated_node": _("Leave the node out, or sign again."),
+    "too_few_nodes": _("Mend nodes of the pool, or add some to it and sign again."),
+    "not_in_pool": _("Take nodes of the run's pool."),
+    "not_started": _("Tell the portal that the run has started."),
+    "restart_over": _("Ask for a start, with signatures of now."),
+    "override_ended": _("Mend what is new, or have the gate forced open again."),
     "no_nodes": _("Enrol the nodes of this cluster."),
 }
 

@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
 from checks.models import Cluster, Stage
+from checks.selectors.nodesets import fold_node_set
 from portal.ui import figures, times, words
 
 register = template.Library()
@@ -49,6 +50,18 @@ def tally(verdict: str, count: int) -> SafeString:
         glyph(verdict),
         words.VERDICTS[verdict],
         figures.number(count),
+    )
+
+
+@register.simple_tag
+def counted_verdict(verdict: str, count: int) -> SafeString:
+    """How many of one verdict, with its word: where there is room for it."""
+    return format_html(
+        '<span class="verdict is-{}">{}{}&#8239;{}</span>',
+        verdict,
+        glyph(verdict),
+        figures.number(count),
+        words.VERDICTS[verdict],
     )
 
 
@@ -120,6 +133,21 @@ def figure(number: float) -> str:
 
 
 @register.filter
+def count_short(number: int) -> str:
+    """A large count as people say it: 13 B for 13,000,000,000."""
+    for size, mark in ((10**12, "T"), (10**9, "B"), (10**6, "M")):
+        if number >= size:
+            return f"{figures.number(round(number / size, 1))}{figures.NARROW_SPACE}{mark}"
+    return figures.number(number)
+
+
+@register.filter
+def folded(names: Sequence[str]) -> str:
+    """Host names as Slurm would write them."""
+    return fold_node_set(names)
+
+
+@register.filter
 def word(key: str, table: str) -> Any:
     """The word of *key* in one of the tables of ``portal.ui.words``; the key itself where it has none."""
     tables: Mapping[str, Mapping[str, Any]] = {
@@ -137,6 +165,8 @@ def word(key: str, table: str) -> Any:
         "reason": words.REASONS,
         "sign_state": words.SIGN_STATES,
         "role": words.ROLES,
+        "stage": words.STAGES,
+        "act": words.ACTS,
         "meaning": words.MEANINGS,
     }
     return tables[table].get(key, key)

@@ -14,7 +14,7 @@ from checks.selectors.delegations import open_delegations
 from checks.selectors.roles import roles_of
 from checks.selectors.runs import LEADING_ROLES
 from checks.services.delegations import delegate, end_delegation
-from portal.accounts.step_up import step_up
+from portal.accounts.step_up import fresh_proof, step_up
 from portal.ui.act_forms import DelegationForm, ReasonForm
 from portal.ui.acting import Act, act_page, posted
 from portal.ui.guard import person_page
@@ -53,8 +53,12 @@ def delegations(request: PersonRequest, slug: str) -> HttpResponse:
         request,
         act,
         form,
-        lambda proof: delegate(
-            cluster=access.cluster, giver=request.user, proof=proof, now=timezone.now(), **form.cleaned_data
+        lambda: delegate(
+            cluster=access.cluster,
+            giver=request.user,
+            proof=fresh_proof(request),
+            now=timezone.now(),
+            **form.cleaned_data,
         ),
         **more,
     )
@@ -75,8 +79,12 @@ def end_given(request: PersonRequest, slug: str, number: int) -> HttpResponse:
         request,
         _ending(found, slug),
         form,
-        lambda proof: end_delegation(
-            delegation=found, by=request.user, reason=form.cleaned_data["reason"], proof=proof, now=timezone.now()
+        lambda: end_delegation(
+            delegation=found,
+            by=request.user,
+            reason=form.cleaned_data["reason"],
+            proof=fresh_proof(request),
+            now=timezone.now(),
         ),
     )
 

@@ -16,7 +16,7 @@ from checks.selectors.pages_status import foot_of
 from checks.selectors.policies import PolicyInForce, policy_in_force
 from checks.selectors.runs import LEADING_ROLES
 from checks.services.policies import approve_policy, propose_policy
-from portal.accounts.step_up import step_up
+from portal.accounts.step_up import fresh_proof, step_up
 from portal.ui.act_forms import ConfirmForm, PolicyForm
 from portal.ui.acting import Act, act_page, posted
 from portal.ui.guard import person_page
@@ -62,12 +62,12 @@ def propose(request: PersonRequest, slug: str) -> HttpResponse:
         request,
         act,
         form,
-        lambda proof: propose_policy(
+        lambda: propose_policy(
             cluster=cluster,
             document=form.document(),
             by=request.user,
             reason=form.cleaned_data["reason"],
-            proof=proof,
+            proof=fresh_proof(request),
             now=timezone.now(),
         ),
     )
@@ -100,7 +100,7 @@ def approve(request: PersonRequest, slug: str, number: int) -> HttpResponse:
         request,
         act,
         form,
-        lambda proof: approve_policy(policy=proposal, by=request.user, proof=proof, now=timezone.now()),
+        lambda: approve_policy(policy=proposal, by=request.user, proof=fresh_proof(request), now=timezone.now()),
         **more,
     )
 

@@ -1,12 +1,21 @@
-"""One run."""
+"""One run, and its way from stage to stage."""
 
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from checks.models import Stage
 from checks.selectors.pages_status import foot_of
+from checks.services.runs import MOVES, move_stage
+from portal.ui.act_forms import StageForm
+from portal.ui.acting import Act, act_page, posted
 from portal.ui.guard import person_page
-from portal.ui.loaders import load_run
+from portal.ui.htmx import marker_of, render_live
+from portal.ui.loaders import load_run, load_run_to_change
+from portal.ui.pages.run import run_page
 from portal.ui.requests import PersonRequest
 
 
@@ -14,4 +23,36 @@ from portal.ui.requests import PersonRequest
 def run(request: PersonRequest, slug: str) -> HttpResponse:
     """May this run start on these nodes, now; and if not, what is missing and who can give it."""
     access, now = load_run(request, slug), timezone.now()
-    return render(request, "ui/run/page.html", {"run": access.run, "now": now} | foot_of(now=now))
+    page = run_page(user=request.user, access=access, now=now)
+    gate_url = f"{settings.PORTAL_URL}/gate/{access.run.cluster.slug}?run={slug}"
+    context = {"page": page, "now": now, "gate_url": gate_url} | foot_of(now=now)
+    return render_live(request, "run", context, marker=marker_of(*page.seen))
+
+
+@person_page("GET", "HEAD", "POST")
+def change_stage(request: PersonRequest, slug: str) -> HttpResponse:
+    """Move the run on, or back; running comes from a start that was told, and from nowhere else."""
+    found = load_run_to_change(request, slug).run
+    ways = [(stage.value, stage.label) for stage in Stage if stage in MOVES[found.stage]]
+    if not ways:
+        raise PermissionDenied
+    form = StageForm(posted(request), stages=ways)
+    act = Act(
+        title=_("Move the run on"),
+        consequence=_(
+            "The run's stage is what people see and plan by; the gate asks evidence and signatures all the same."
+        ),
+        submit=_("Move it"),
+        done=_("Moved."),
+        back=reverse("ui:run", args=[slug]),
+        cluster=found.cluster,
+        run=found,
+        asks_proof=False,
+        facts=((_("Now"), str(Stage(found.stage).label)),),
+    )
+    return act_page(
+        request,
+        act,
+        form,
+        lambda: move_stage(run=found, by=request.user, now=timezone.now(), **form.cleaned_data),
+    )

@@ -1,0 +1,19 @@
+"""The record of a run: one document to print, to keep and to verify without the portal."""
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from checks.selectors.pages_status import foot_of
+from portal.ui.guard import person_page
+from portal.ui.loaders import load_run
+from portal.ui.pages.run import run_page
+from portal.ui.requests import PersonRequest
+
+
+@person_page()
+def record(request: PersonRequest, slug: str) -> HttpResponse:
+    """The run as it stands now, as a document."""
+    access, now = load_run(request, slug), timezone.now()
+    page = run_page(user=request.user, access=access, now=now)
+    return render(request, "ui/certificate/page.html", {"page": page, "now": now} | foot_of(now=now))
