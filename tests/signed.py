@@ -77,8 +77,8 @@ class Signing:
         """Sign as somebody does who has just read the page, or who read *shown*."""
         return sign_layer(
             run=self.run, layer=layer, by=by or self.people[role], role=role, meaning="reviewed", comment="",
-            shown_digest=shown or self.view(layer, at=at).package.digest, proof=proof(at), seconds={"gpu-ecc": 12},
-            now=at, **more,
+            shown_digest=shown or self.view(layer, at=at).package.digest, seconds={"gpu-ecc": 12}, now=at,
+            **{"proof": proof(at), **more},
         )  # fmt: skip
 
     def sign_all(self, *, at: datetime = NOON) -> None:

@@ -1,11 +1,38 @@
 """Two people, two roles, one digest: who may sign what, and what a signature is worth."""
 
+import json
+import zlib
+from datetime import timedelta
+
 import pytest
 
-from checks.domain.signoff import SignState
+from checks.domain.canonical import Tag, digest
+from checks.domain.signoff import SignState, WhyNot
 from checks.domain.verdicts import Layer
-from checks.models import Role
-from tests.signed import Signing, a_signable_run
+from checks.models import (
+    Evidence,
+    LedgerEntry,
+    Manifest,
+    ManifestBlob,
+    NodeItemState,
+    Outbox,
+    PinnedEvidence,
+    Role,
+    Run,
+    Signature,
+    Stage,
+)
+from checks.selectors.changes import changes_since
+from checks.services.evidence import purge_evidence
+from checks.services.people import end_role, grant_role
+from checks.services.permissions import MayNot
+from checks.services.proofs import Proof, ProofTooOld
+from checks.services.runs import edit_run
+from checks.services.signing import AlreadySigned, MayNotSign, Moved, NotSignable, revoke_signature
+from tests.factories import enrolled_machine, make_cluster
+from tests.lab import HOUR, MINUTE, NOON, SECOND
+from tests.people import person
+from tests.signed import Signing, a_signable_run, proof, state, tick
 
 pytestmark = pytest.mark.django_db
 
@@ -15,19 +42,366 @@ def signing() -> Signing:
     return a_signable_run()
 
 
+def of_layer(signing: Signing, layer: Layer = Layer.PHYSICAL, **at: object) -> SignState:
+    return signing.state(**at).layers[layer].state  # type: ignore[arg-type]
+
+
 def test_a_layer_is_half_signed_by_one_and_signed_by_two(signing: Signing) -> None:
     view = signing.view()
     assert (view.signable, view.blockers) == (True, ())
     signing.sign(Role.HARDWARE)
-    assert signing.state().layers[Layer.PHYSICAL].state is SignState.HALF
+    assert of_layer(signing) is SignState.HALF
     signing.sign(Role.PLATFORM)
 
-    assert signing.state().layers[Layer.PHYSICAL].state is SignState.SIGNED
+    assert of_layer(signing) is SignState.SIGNED
 
 
 def test_everybody_signs_everything(signing: Signing) -> None:
     signing.sign_all()
 
-    assert {layer: state.state for layer, state in signing.state().layers.items()} == dict.fromkeys(
-        Layer, SignState.SIGNED
-    )
+    assert signing.state().signed
+
+
+def test_what_was_signed_lies_there_leaf_by_leaf(signing: Signing) -> None:
+    """The digest of one node is computed here from what is stored, as docs/manifest.md says it is."""
+    signature = signing.sign(Role.HARDWARE)
+    manifest = Manifest.objects.get(pk=signature.manifest_id)
+    node = signing.fleet.node("gpu001")
+    leaves = json.loads(zlib.decompress(bytes(ManifestBlob.objects.get(pk=manifest.nodes[str(node.pk)]).body)))
+    hashed = {"layer": "physical", "leaves": [digest(Tag.LEAF, leaf) for leaf in leaves]}
+
+    assert digest(Tag.NODE, hashed) == manifest.nodes[str(node.pk)] == node.readiness.digests["physical"]
+    assert ["gpu-present", "", "pass"] in [[leaf["item"], leaf["subject"], leaf["settled"]] for leaf in leaves]
+    assert manifest.header["run"]["pool"] == sorted(manifest.nodes)
+
+
+def test_a_signature_stands_in_the_ledger_and_is_told(signing: Signing) -> None:
+    signature = signing.sign(Role.HARDWARE)
+    entry = LedgerEntry.objects.get(what="signed")
+
+    assert (entry.target, entry.data["digest"], entry.data["round"]) == ("run-7/physical", signature.manifest_id, 1)
+    assert [entry.pk] in [row.args for row in Outbox.objects.filter(task="checks.notify")]
+
+
+def test_a_signature_keeps_the_name_of_that_day_and_how_the_person_proved_to_be_there(signing: Signing) -> None:
+    signing.people[Role.HARDWARE].display_name = "Hanna Weiß"
+    signing.people[Role.HARDWARE].save()
+    signature = Signature.objects.get(pk=signing.sign(Role.HARDWARE).pk)
+
+    assert (signature.printed_name, signature.auth_method, signature.address) == ("Hanna Weiß", "password", "192.0.2.7")
+    assert signature.annex["seconds"] == {"gpu-ecc": 12}
+
+
+def test_the_annex_holds_values_and_ages_and_is_not_signed(signing: Signing) -> None:
+    annex = signing.sign(Role.HARDWARE).annex
+    row = next(row for row in annex["leaves"]["gpu001"] if row[:2] == ["gpu-temperature", "gpu3"])
+
+    assert (row[2], row[3]["temperature"]) == ("pass", 61)
+
+
+# Who may not
+
+
+def test_a_proof_of_six_minutes_ago_signs_nothing(signing: Signing) -> None:
+    with pytest.raises(ProofTooOld):
+        signing.sign(Role.HARDWARE, proof=Proof("password", NOON - 6 * MINUTE))
+
+    assert not Signature.objects.exists()
+
+
+def test_one_person_with_both_roles_fills_one_slot_only(signing: Signing) -> None:
+    both = person("both", signing.cluster, Role.HARDWARE, Role.PLATFORM)
+    signing.sign(Role.HARDWARE, by=both)
+    with pytest.raises(MayNotSign, match="needs another person"):
+        signing.sign(Role.PLATFORM, by=both)
+
+    assert of_layer(signing) is SignState.HALF
+
+
+def test_a_second_engineer_of_the_same_role_completes_nothing(signing: Signing) -> None:
+    signing.sign(Role.HARDWARE)
+    with pytest.raises(AlreadySigned, match="the-hardware has signed as hardware engineer"):
+        signing.sign(Role.HARDWARE, by=person("second", signing.cluster, Role.HARDWARE))
+
+
+def test_nobody_signs_in_a_role_that_they_do_not_hold(signing: Signing) -> None:
+    with pytest.raises(MayNotSign, match="You are no hardware engineer in helios now"):
+        signing.sign(Role.HARDWARE, by=signing.people[Role.PLATFORM])
+
+
+def test_an_administrator_of_the_site_signs_nothing_by_privilege(signing: Signing) -> None:
+    root = person("root")
+    root.is_superuser = True
+    root.save()
+    with pytest.raises(MayNotSign):
+        signing.sign(Role.HARDWARE, by=root)
+
+
+def test_a_role_that_the_policy_does_not_ask_signs_nothing(signing: Signing) -> None:
+    with pytest.raises(MayNotSign, match="asks for hardware engineer, AI platform engineer to sign"):
+        signing.sign(Role.LEAD)
+
+
+def test_whoever_stated_a_result_does_not_sign_it(signing: Signing) -> None:
+    state(signing, "power-budget", {"feed": 60_000, "cooling": 58_000, "required": 35_000},
+          by=signing.people[Role.HARDWARE], at=NOON)  # fmt: skip
+    with pytest.raises(MayNotSign, match="attested power-budget"):
+        signing.sign(Role.HARDWARE)
+    signing.sign(Role.PLATFORM)
+
+
+def test_a_signer_who_states_a_result_afterwards_counts_no_more(signing: Signing) -> None:
+    signing.sign(Role.HARDWARE)
+    signing.sign(Role.PLATFORM)
+    facts = {"feed": 60_000, "cooling": 58_000, "required": 35_000}
+    state(signing, "power-budget", facts, by=signing.people[Role.HARDWARE], at=NOON + MINUTE)
+    after = signing.state(at=NOON + MINUTE).layers[Layer.PHYSICAL]
+
+    assert after.state is SignState.UNSIGNED
+    assert WhyNot.CONTRIBUTOR in after.why_not.values()
+
+
+# What ends a signature, and what does not
+
+
+def test_a_signer_whose_role_ended_counts_no_more_and_the_layer_can_be_signed_again(signing: Signing) -> None:
+    signing.sign(Role.HARDWARE)
+    signing.sign(Role.PLATFORM)
+    leaver = signing.people[Role.HARDWARE]
+    end_role(user=leaver, cluster=signing.cluster, role=Role.HARDWARE, by=None, reason="moved", now=NOON)
+    assert of_layer(signing) is SignState.UNSIGNED
+    heir = person("heir", signing.cluster, Role.HARDWARE)
+    again = [signing.sign(Role.HARDWARE, by=heir), signing.sign(Role.PLATFORM)]
+
+    assert [one.round for one in again] == [2, 2]
+    assert of_layer(signing) is SignState.SIGNED
+
+
+def test_a_signer_who_was_deactivated_counts_no_more(signing: Signing) -> None:
+    signing.sign(Role.LEAD, Layer.OPERATIONS)
+    signing.people[Role.LEAD].is_active = False
+    signing.people[Role.LEAD].save()
+
+    assert of_layer(signing, Layer.OPERATIONS) is SignState.UNSIGNED
+
+
+def test_a_revoked_signature_outdates_the_round_and_both_sign_again(signing: Signing) -> None:
+    first = signing.sign(Role.HARDWARE)
+    signing.sign(Role.PLATFORM)
+    revoke_signature(signature=first, by=signing.people[Role.HARDWARE], reason="saw a photo", proof=proof(), now=NOON)
+    assert of_layer(signing) is SignState.REVOKED
+    signing.sign(Role.HARDWARE)
+    assert of_layer(signing) is SignState.HALF
+    signing.sign(Role.PLATFORM)
+
+    assert of_layer(signing) is SignState.SIGNED
+
+
+def test_a_stranger_to_the_layer_revokes_nothing_and_no_signature_is_revoked_twice(signing: Signing) -> None:
+    first = signing.sign(Role.HARDWARE)
+    with pytest.raises(MayNot):
+        revoke_signature(signature=first, by=signing.people[Role.DATA], reason="no", proof=proof(), now=NOON)
+    revoke_signature(signature=first, by=signing.people[Role.LEAD], reason="no", proof=proof(), now=NOON)
+    with pytest.raises(AlreadySigned, match="taken back before"):
+        revoke_signature(signature=first, by=signing.people[Role.LEAD], reason="no", proof=proof(), now=NOON)
+
+
+def test_a_signature_expires_and_the_same_digest_can_be_signed_again(signing: Signing) -> None:
+    signing.sign(Role.LEAD, Layer.OPERATIONS)
+    first = signing.sign(Role.PLATFORM, Layer.SYSTEM)
+    assert first.expires_at == NOON + timedelta(days=7)
+    Run.objects.filter(pk=signing.run.pk).update(stage=Stage.SIGNOFF)
+    later = NOON + timedelta(days=7, seconds=1)
+    assert of_layer(signing, Layer.SYSTEM, at=later) is SignState.EXPIRED
+    for name in ("gpu001", "gpu002", "gpu003"):
+        signing.fleet.report(name, at=later - 2 * MINUTE, cadence="daily")
+        tick(signing.fleet, name, at=later - MINUTE)
+        tick(signing.fleet, name, at=later)
+    again = signing.sign(Role.PLATFORM, Layer.SYSTEM, at=later)
+
+    assert again.manifest_id == first.manifest_id
+    assert (again.round, of_layer(signing, Layer.SYSTEM, at=later)) == (2, SignState.SIGNED)
+
+
+def test_a_signature_never_outlives_what_was_stated_and_does_not_renew_itself(signing: Signing) -> None:
+    """Stated for 21 days at 11:58; a policy without expiry would let the signature stand for ever."""
+    signature = signing.sign(Role.LEAD, Layer.OPERATIONS)
+
+    assert signature.expires_at == NOON - 2 * MINUTE + timedelta(days=21)
+
+
+def test_tick_and_daily_evidence_never_shortens_a_signature(signing: Signing) -> None:
+    signature = signing.sign(Role.HARDWARE)
+
+    assert signature.expires_at == NOON + timedelta(hours=72)
+
+
+def test_twenty_minutes_without_reports_leave_the_layer_signed(signing: Signing) -> None:
+    signing.sign(Role.HARDWARE)
+    signing.sign(Role.PLATFORM)
+
+    assert of_layer(signing, at=NOON + 20 * MINUTE) is SignState.SIGNED
+    assert not signing.view(at=NOON + 20 * MINUTE).signable
+
+
+def test_pass_fail_pass_stays_outdated_and_asks_both_again(signing: Signing) -> None:
+    signing.sign(Role.HARDWARE)
+    signing.sign(Role.PLATFORM)
+    before = signing.view().package.digest
+    for minutes, temperature in ((5, 95), (10, 95), (15, 95), (20, 61), (25, 61), (30, 61), (35, 61)):
+        for name in ("gpu001", "gpu002"):
+            tick(signing.fleet, name, at=NOON + minutes * MINUTE,
+                 changed={"gpu-pcie-width": {"width": 8 if temperature > 90 else 16}})  # fmt: skip
+        tick(signing.fleet, "gpu003", at=NOON + minutes * MINUTE)
+    later = NOON + 35 * MINUTE
+    assert of_layer(signing, at=later) is SignState.OUTDATED
+    assert signing.view(at=later).signable
+    assert signing.view(at=later).package.digest != before
+    signing.sign(Role.HARDWARE, at=later)
+    signing.sign(Role.PLATFORM, at=later)
+
+    assert of_layer(signing, at=later) is SignState.SIGNED
+
+
+def test_another_run_spec_outdates_and_putting_it_back_lets_the_signatures_count_again(signing: Signing) -> None:
+    signing.sign(Role.LEAD, Layer.OPERATIONS)
+    edit_run(run=signing.run, changes={"parameters": 1}, by=signing.run.owner, reason="typo", now=NOON)
+    changed = signing.state().layers[Layer.OPERATIONS]
+    assert (changed.state, changed.changed and changed.changed.header) == (SignState.OUTDATED, ("run.parameters",))
+    edit_run(run=signing.run, changes={"parameters": 70_000_000_000}, by=signing.run.owner, reason="back", now=NOON)
+
+    assert of_layer(signing, Layer.OPERATIONS) is SignState.SIGNED
+
+
+def test_a_changed_node_is_outdated_alone_while_enough_others_stand(signing: Signing) -> None:
+    signing.sign(Role.HARDWARE)
+    signing.sign(Role.PLATFORM)
+    tick(signing.fleet, "gpu003", at=NOON + 5 * MINUTE, changed={"gpu-pcie-width": {"width": 8}})
+    after = signing.state(at=NOON + 5 * MINUTE).layers[Layer.PHYSICAL]
+
+    assert after.state is SignState.SIGNED
+    assert after.outdated_nodes == {str(signing.fleet.node("gpu003").pk)}
+
+
+# The digest that the browser showed
+
+
+def test_a_digest_that_is_no_longer_current_is_refused_with_what_happened(signing: Signing) -> None:
+    shown = signing.view().package.digest
+    tick(signing.fleet, "gpu002", at=NOON + 5 * MINUTE, changed={"gpu-pcie-width": {"width": 8}},
+         subjects={"gpu-pcie-width": ["gpu3"]})  # fmt: skip
+    with pytest.raises(Moved) as refused:
+        signing.sign(Role.HARDWARE, shown=shown, at=NOON + 5 * MINUTE)
+    flip = next(one for one in refused.value.recently.flips if one.item == "gpu-pcie-width")
+
+    assert (flip.node.hostname, flip.subject, flip.raw_before, flip.raw) == ("gpu002", "gpu3", "pass", "fail")
+    assert (refused.value.code, refused.value.status) == ("manifest_changed", 409)
+    assert not Signature.objects.exists()
+
+
+def test_a_second_signer_is_told_item_by_item_what_changed_since_the_first(signing: Signing) -> None:
+    first = signing.sign(Role.HARDWARE)
+    for minutes in (5, 10, 15):
+        tick(signing.fleet, "gpu002", at=NOON + minutes * MINUTE, changed={"gpu-temperature": {"temperature": 61}})
+        tick(signing.fleet, "gpu001", at=NOON + minutes * MINUTE, changed={"gpu-pcie-width": {"width": 8}},
+             subjects={"gpu-pcie-width": ["gpu3"]})  # fmt: skip
+        tick(signing.fleet, "gpu003", at=NOON + minutes * MINUTE)
+    with pytest.raises(Moved) as refused:
+        signing.sign(Role.PLATFORM, shown=first.manifest_id, at=NOON + 15 * MINUTE)
+    changes = refused.value.changes
+
+    assert changes is not None
+    assert {host: [(one.item, one.subject, one.what, one.before, one.after) for one in held]
+            for host, held in changes.nodes.items()} == {
+        "gpu001": [("gpu-pcie-width", "gpu3", "verdict", "pass", "fail")]
+    }  # fmt: skip
+
+
+def test_what_changed_in_the_shared_branch_is_told_item_by_item(signing: Signing) -> None:
+    first = signing.sign(Role.LEAD, Layer.OPERATIONS)
+    state(signing, "ops-runbook", {"confirmed": False}, at=NOON + MINUTE)
+    changes = changes_since(signing.state(at=NOON + MINUTE), Layer.OPERATIONS, first)
+
+    assert [(one.item, one.what, one.before, one.after) for one in changes.shared] == [
+        ("ops-runbook", "verdict", "pass", "fail")
+    ]
+
+
+# What can be signed at all
+
+
+def test_a_missing_statement_keeps_its_layer_from_being_signed(signing: Signing) -> None:
+    edit_run(run=signing.run, changes={"dataset": "s3://corpus/v4"}, by=signing.run.owner, reason="", now=NOON)
+    with pytest.raises(NotSignable) as refused:
+        signing.sign(Role.DATA, Layer.DATA)
+
+    assert [(one.item, one.subject, one.code) for one in refused.value.blockers] == [
+        ("data-spot-check", "s3://corpus/v4", "never_measured")
+    ]
+
+
+def test_a_node_that_fails_is_left_out_by_name(signing: Signing) -> None:
+    tick(signing.fleet, "gpu003", at=NOON + 5 * MINUTE, changed={"gpu-pcie-width": {"width": 8}})
+    view = signing.view(at=NOON + 5 * MINUTE)
+
+    assert (view.signable, [node.hostname for node in view.left_out]) == (True, ["gpu003"])
+    assert {one.code for one in view.blockers} == {"criterion"}
+
+
+def test_too_few_nodes_can_not_be_signed(signing: Signing) -> None:
+    later = NOON + 20 * MINUTE
+    tick(signing.fleet, "gpu001", at=later)
+    with pytest.raises(NotSignable, match="1 nodes can be signed and 2 are needed"):
+        signing.sign(Role.PLATFORM, Layer.SYSTEM, at=later)
+
+
+def test_a_node_that_becomes_signable_meanwhile_does_not_disturb_the_second_signer(signing: Signing) -> None:
+    tick(signing.fleet, "gpu003", at=NOON + 5 * MINUTE, changed={"sysctl-somaxconn": {"live": 128}})
+    first = signing.sign(Role.PLATFORM, Layer.FRAMEWORK, at=NOON + 5 * MINUTE)
+    tick(signing.fleet, "gpu003", at=NOON + 10 * MINUTE)
+    second = signing.sign(Role.LEAD, Layer.FRAMEWORK, at=NOON + 10 * MINUTE)
+
+    assert (second.manifest_id, second.round) == (first.manifest_id, first.round)
+
+
+def test_a_thousand_equal_reports_leave_every_digest_as_it_was() -> None:
+    machine = enrolled_machine(make_cluster())
+    for _ in range(4):
+        machine.push()
+        machine.sleep()
+    before = machine.readiness.digests
+    for _ in range(1000):
+        machine.push()
+        machine.sleep()
+
+    assert machine.readiness.digests == before
+
+
+def test_raw_texts_that_a_signature_names_are_never_purged(signing: Signing) -> None:
+    signing.fleet.report("gpu001", at=NOON + MINUTE, changed={}, evidence={"gpu-ecc": "nvidia-smi -q said so"})
+    for name in ("gpu001", "gpu002", "gpu003"):
+        tick(signing.fleet, name, at=NOON + 2 * MINUTE)
+    text = Evidence.objects.get(text="nvidia-smi -q said so")
+    NodeItemState.objects.filter(item="gpu-ecc").update(evidence=text.digest)
+    signing.sign(Role.HARDWARE, at=NOON + 2 * MINUTE)
+    NodeItemState.objects.update(evidence="")
+    purge_evidence(now=NOON + timedelta(days=400))
+
+    assert PinnedEvidence.objects.filter(evidence=text.digest).exists()
+    assert Evidence.objects.filter(pk=text.digest).exists()
+
+
+def test_nothing_of_a_run_that_is_over_is_signed(signing: Signing) -> None:
+    Run.objects.filter(pk=signing.run.pk).update(stage=Stage.ABORTED)
+    with pytest.raises(MayNotSign, match="is over"):
+        signing.sign(Role.HARDWARE)
+
+
+def test_roles_come_back_and_with_them_the_signature(signing: Signing) -> None:
+    signing.sign(Role.LEAD, Layer.OPERATIONS)
+    lead = signing.people[Role.LEAD]
+    end_role(user=lead, cluster=signing.cluster, role=Role.LEAD, by=None, reason="mistake", now=NOON + SECOND)
+    assert of_layer(signing, Layer.OPERATIONS, at=NOON + SECOND) is SignState.UNSIGNED
+    grant_role(user=lead, cluster=signing.cluster, role=Role.LEAD, by=None, now=NOON + HOUR)
+
+    assert of_layer(signing, Layer.OPERATIONS, at=NOON + HOUR) is SignState.SIGNED
