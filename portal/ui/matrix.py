@@ -85,9 +85,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class LayerLines:
-    """The items of one layer."""
+    """The items of one layer, or what is said of whole nodes."""
 
-    key: str
+    title: str | Promise
     rows: tuple[Line, ...]
 
 
@@ -103,6 +103,8 @@ class Matrix:
     groups: tuple[Group, ...]
     marked_columns: tuple[Mark, ...]
     layers: tuple[LayerLines, ...]
+    # Only what deviates is drawn; a blank cell says nothing.
+    sparse: bool = False
     legend: tuple[Verdict, ...] = LEGEND
 
     @property
@@ -137,6 +139,16 @@ class Links:
 
     item: Callable[[str], str]
     cell: Callable[[str, str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class WholeNodes:
+    """A line that is no item: nodes that are silent, column by column."""
+
+    name: str
+    title: str
+    href: str
+    nodes: Mapping[str, int]
 
 
 class Grid:
@@ -180,19 +192,26 @@ def draw(
     items: Mapping[str, Item],
     links: Links,
     language: str,
+    silent: Sequence[WholeNodes] | None = None,
 ) -> Matrix:
-    """The heat map of *rows* over *columns*, layer by layer; what has no probe yet stands last."""
+    """The heat map of *rows* over *columns*, layer by layer; what has no probe yet stands last.
+
+    Where *silent* is given, *rows* hold only what deviates, and silent nodes are lines of their own in front.
+    """
     grid = Grid(columns)
     found = {row.item: row for row in rows}
-    layers = []
+    layers = [LayerLines(_("Whole nodes"), tuple(_silent_line(grid, each, links) for each in silent))] if silent else []
     order = sorted(items, key=lambda key: items[key].shadow)
     for layer in Layer:
         keys = [key for key in order if items[key].layer is layer and key in found]
         lines = tuple(_line(grid, found[key], items[key], links, language) for key in keys)
         if lines:
-            layers.append(LayerLines(layer.value, lines))
+            layers.append(LayerLines(words.LAYERS[layer.value], lines))
     groups = [Group(_shared_start([column.key for column in columns]), 0)] if grid.counted else grid.groups
-    return Matrix(title, hint, grid.end, grid.cell, grid.counted, tuple(groups), tuple(_marks(grid)), tuple(layers))
+    return Matrix(
+        title, hint, grid.end, grid.cell, grid.counted, tuple(groups), tuple(_marks(grid)), tuple(layers),
+        sparse=silent is not None,
+    )  # fmt: skip
 
 
 def _marks(grid: Grid) -> Iterable[Mark]:
@@ -257,6 +276,21 @@ def _line(grid: Grid, row: MatrixRow, item: Item, links: Links, language: str) -
         shapes=_shapes(grid, row, links),
         counts=counts,
         unproved=sum(row.unproved.values()),
+    )
+
+
+def _silent_line(grid: Grid, line: WholeNodes, links: Links) -> Line:
+    row, number = MatrixRow(line.name, {Verdict.STALE: line.nodes}, {}), sum(line.nodes.values())
+    return Line(
+        item=line.name,
+        title=line.title,
+        href=line.href,
+        off=True,
+        shadow=False,
+        label=f"{line.title}: {number} {words.VERDICTS['stale']}",
+        shapes=_shapes(grid, row, links),
+        counts=(Count("stale", number),),
+        unproved=0,
     )
 
 

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from checks.models import Node, NodeItemState, Role
+from checks.models import Node, NodeItemState, NodeReadiness, Role
 from checks.selectors.rules import ruleset_for
 from tests.fleet import Fleet, healthy_nodes, make_fleet, person
 from tests.ui.conftest import MINUTE, Sight, seen_by
@@ -96,6 +96,48 @@ def test_above_256_nodes_it_counts_by_switch_and_stays_small(fleet: Fleet, sight
     assert len(page.encode()) < 500_000
 
 
+def test_of_many_nodes_only_what_deviates_is_drawn_and_the_other_items_are_links(fleet: Fleet, sight: Sight) -> None:
+    _many_nodes(fleet, 300)
+    Node.objects.filter(hostname="gpu-004").update(retired_at=timezone.now())  # it was never measured: all unknown
+    page = sight.text(PAGE)
+    matrix = page[page.index('class="heat') : page.index("</table>")]
+    assert "field-pass" not in matrix
+    assert "sysctl-somaxconn" not in _items_of(matrix)
+    assert '<a class="id" href="/clusters/helios/items/sysctl-somaxconn/">' in page
+    # gpu-003 has a GPU on half of its lanes at leaf-01
+    assert 'aria-label="leaf-01 · gpu-pcie-width · fail × 1"' in matrix
+
+
+def test_of_many_nodes_the_worst_are_listed_and_all_are_counted(fleet: Fleet, sight: Sight) -> None:
+    _many_nodes(fleet, 300)
+    # 300 that fail, gpu-003 that fails, gpu-004 that was never measured
+    assert "25 of 302 nodes with something to say" in sight.text(PAGE)
+
+
+def test_of_many_nodes_a_switch_that_went_silent_is_one_line(fleet: Fleet, sight: Sight, now: datetime) -> None:
+    _many_nodes(fleet, 300)
+    silent = NodeReadiness.objects.filter(node__switch="leaf-64")
+    silent.update(tick_until=now - MINUTE)
+    matrix = sight.text(PAGE).partition('class="heat')[2].partition("</table>")[0]
+    assert "Whole nodes" in matrix
+    assert 'aria-label="leaf-64 · tick · stale × 20"' in matrix
+    # what they said before counts for nothing: no failure of theirs is drawn
+    assert "leaf-64 · hung-io" not in matrix
+    assert "leaf-63 · hung-io · fail × 20" in matrix
+
+
+def test_of_many_nodes_the_number_of_queries_does_not_grow(fleet: Fleet, sight: Sight, now: datetime) -> None:
+    _many_nodes(fleet, 300)
+    sight.text(PAGE)
+    with CaptureQueriesContext(connection) as few:
+        sight.text(PAGE)
+    _many_nodes(fleet, 300, first=300)
+    with CaptureQueriesContext(connection) as many:
+        sight.text(PAGE)
+    assert len(many) == len(few)
+    assert len(few) <= 20
+
+
 def test_the_number_of_queries_does_not_follow_the_number_of_nodes(sight: Sight, fleet: Fleet, now: datetime) -> None:
     sight.text(PAGE)
     with CaptureQueriesContext(connection) as few:
@@ -127,7 +169,11 @@ def test_a_node_that_retired_is_no_column_but_keeps_its_page(sight: Sight) -> No
     assert "Retired." in sight.text("/clusters/helios/nodes/gpu-004/")
 
 
-def _many_nodes(fleet: Fleet, number: int) -> None:
+def _items_of(matrix: str) -> set[str]:
+    return set(re.findall(r"/items/([a-z0-9-]+)/\" title", matrix))
+
+
+def _many_nodes(fleet: Fleet, number: int, first: int = 0) -> None:
     """Nodes with one failed row each, straight into the tables: their way there is not what is tested."""
     pattern = fleet.node("gpu-001")
     item = ruleset_for(fleet.cluster).items["hung-io"]
@@ -138,10 +184,11 @@ def _many_nodes(fleet: Fleet, number: int) -> None:
             switch=f"leaf-{50 + at // 20}",
             enrolled_at=pattern.enrolled_at,
         )
-        for at in range(number)
+        for at in range(first, first + number)
     ]
     Node.objects.bulk_create(nodes)
     summary = pattern.readiness
+    summary.health_bad = summary.health_failed = 1
     for node in nodes:
         summary.pk, summary.node = node.pk, node
         summary.save(force_insert=True)
