@@ -111,6 +111,9 @@ WORKING_LIMITS = {
     "lock_timeout": "30s",
     "idle_in_transaction_session_timeout": "60s",
     "client_connection_check_interval": "10s",
+    # Prepared statements (``checks.selectors.prepared``) are planned once a connection: left alone, the server plans
+    # the gate's anew on every question, which takes as long as answering it.
+    "plan_cache_mode": "force_generic_plan",
 }
 
 # A server that does not answer, or a network that is cut, must cost a request seconds, not the minutes that TCP would

@@ -1,9 +1,9 @@
 """One gate answer over HTTP: JSON with an ETag, or plain text for shells; and how long it holds."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.utils.http import parse_etags
 from rest_framework.request import Request
@@ -89,4 +89,4 @@ def _printable(text: str) -> str:
 
 
 def _dump(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    return msgspec.json.encode(value)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from checks.domain.canonical import Tag, digest
+from checks.domain.canonical import Tag
 from checks.domain.units import Scalar, Threshold
 from checks.domain.verdicts import RANK, Cadence, Decision, Layer, Owner, Purpose, Reason, Verdict
 
@@ -72,7 +74,10 @@ NO_MAINTENANCE = Maintenance()
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The gate's answer to one question. ``reasons`` are capped, ``reasons_total`` says how many there are."""
+    """The gate's answer to one question. ``reasons`` are capped, ``reasons_total`` says how many there are.
+
+    ``holds_until`` is the last moment before the clock alone changes anything in it but its own times and ages.
+    """
 
     decision: Decision
     purpose: Purpose
@@ -88,6 +93,7 @@ class Answer:
     reasons: tuple[Why, ...]
     reasons_total: int
     maintenance: Maintenance = NO_MAINTENANCE
+    holds_until: datetime | None = None
 
     @property
     def ready(self) -> bool:
@@ -136,7 +142,8 @@ class Answer:
 
 def etag(body: object) -> str:
     """What an answer's ETag is: the hash of its *body* without what moves with the clock alone."""
-    return digest(Tag.ANSWER, _still(body))
+    still = json.dumps(_still(body), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(Tag.ANSWER.encode() + b"\0" + still.encode()).hexdigest()
 
 
 def _still(part: object) -> object:
