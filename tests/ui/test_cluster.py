@@ -196,7 +196,7 @@ def _many_nodes(fleet: Fleet, number: int, first: int = 0) -> None:
         NodeItemState(
             node=node, item="hung-io", subject="", layer=item.layer, scope=item.scope, cadence=item.cadence,
             severity=item.severity, raw="fail", reason="criterion", since=pattern.enrolled_at, blocks=2,
-            observed_at=summary.last_observed_at, item_version=item.version, value={"facts": {"stuck_tasks": 2}},
+            observed_at=summary.last_observed_at, item_version=item.version, value={"facts": {"longest_wait": 90.0}},
         )
         for node in nodes
     )  # fmt: skip

@@ -1,11 +1,11 @@
-"""Whether the driver may run the CUDA runtime that the training environment loads."""
+"""Which driver there is, and which CUDA runtime the training environment loads."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from readiness_agent.facts import EVERY_SUBJECT, MISSING, NOT_CAPTURED, CouldNotMeasure, ProbeResult
+from readiness_agent.facts import EVERY_SUBJECT, MISSING, NOT_CAPTURED, UNREADABLE, CouldNotMeasure, ProbeResult
 from readiness_agent.probes.driver import DRIVER
 from readiness_agent.source import ProbeContext
 from tests.agents.parsers.inputs import shared
@@ -31,25 +31,34 @@ def test_the_h200_node_runs_what_its_training_environment_loads() -> None:
 
     assert values(result, "driver-cuda-match") == {
         "driver": "580.159.04", "environment": "job", "cuda_runtime": "13.0", "compat_loaded": False,
-        "compatible": True,
+        "user_driver": "580.159.04",
     }  # fmt: skip
 
 
-def test_a_runtime_that_is_newer_than_the_driver_is_not_compatible() -> None:
+def test_a_runtime_that_is_newer_than_the_driver_is_told_and_not_judged() -> None:
     result = measure(KERNEL.format("515.48.07"), {"maps": ["/venv/lib/libcudart.so.12"]}, NVML)
 
     assert values(result, "driver-cuda-match") == {
         "driver": "515.48.07", "cuda_driver": "11.7", "environment": "job", "cuda_runtime": "12",
-        "compat_loaded": False, "compatible": False,
+        "compat_loaded": False, "user_driver": "515.48.07",
     }  # fmt: skip
 
 
-def test_a_loaded_compat_package_makes_it_legal_and_is_shown() -> None:
+def test_a_loaded_compat_package_is_the_driver_that_the_runtime_meets() -> None:
     maps = ["/venv/lib/libcudart.so.12", "/usr/local/cuda-12.4/compat/libcuda.so.550.54.15"]
 
     facts = values(measure(KERNEL.format("515.48.07"), {"maps": maps}, NVML), "driver-cuda-match")
 
-    assert (facts["compat_loaded"], facts["compatible"]) == (True, True)
+    assert (facts["compat_loaded"], facts["driver"], facts["user_driver"]) == (True, "515.48.07", "550.54.15")
+
+
+def test_a_compat_package_whose_version_cannot_be_told_leaves_it_unknown() -> None:
+    maps = ["/venv/lib/libcudart.so.12", "/usr/local/cuda-12.4/compat/libcuda.so.1"]
+
+    result = measure(KERNEL.format("515.48.07"), {"maps": maps}, NVML)
+
+    assert "user_driver" not in values(result, "driver-cuda-match")
+    assert problems(result, "driver-cuda-match") == [(EVERY_SUBJECT, UNREADABLE)]
 
 
 def test_before_any_job_there_is_no_environment_that_the_driver_could_misfit() -> None:
@@ -63,7 +72,7 @@ def test_after_a_job_its_environment_still_counts() -> None:
     result = measure(KERNEL.format("535.161.08"), {"seen": "last job", "maps": ["/venv/lib/libcudart.so.12"]})
 
     facts = values(result, "driver-cuda-match")
-    assert (facts["environment"], facts["compatible"]) == ("last job", True)
+    assert (facts["environment"], facts["cuda_runtime"]) == ("last job", "12")
 
 
 def test_jobs_that_cannot_be_looked_for_leave_it_unknown() -> None:
