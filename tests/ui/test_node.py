@@ -130,7 +130,7 @@ def test_a_replayed_node_says_so_and_when_it_was_captured(db: None, now: datetim
 
 def test_a_machine_that_is_not_believed_says_why(sight: Sight, fleet: Fleet) -> None:
     node = fleet.node("gpu-001")
-    node.trouble = "two_boot_ids"
+    node.trouble = "boot_conflict"
     node.save()
     assert "two machines may share it" in sight.text("/clusters/helios/nodes/gpu-001/")
 
