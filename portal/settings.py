@@ -67,6 +67,7 @@ MIDDLEWARE = [
     "portal.csp.ContentSecurityPolicy",
     "portal.programs.ProgramsFirst",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "portal.caching.KeptByNobody",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
