@@ -104,8 +104,8 @@ def env_peppers(name: str) -> dict[int, str]:
     return peppers
 
 
-#: What the server holds worker and commands to. Web processes are held to less (``portal.connections``); migrations set
-#: their own. A statement ends with its task (240 s), or with the process that asked.
+#: What the server holds worker and commands to. Web processes are held to less (``portal.connections``). A statement
+#: ends with its task (240 s), or with the process that asked.
 WORKING_LIMITS = {
     "statement_timeout": "240s",
     "lock_timeout": "30s",
@@ -115,6 +115,9 @@ WORKING_LIMITS = {
     # the gate's anew on every question, which takes as long as answering it.
     "plan_cache_mode": "force_generic_plan",
 }
+
+#: A migration takes its time, but waits for no table: whoever comes after it would wait with it, reports among them.
+MIGRATING_LIMITS = {"lock_timeout": "10s"}
 
 # A server that does not answer, or a network that is cut, must cost a request seconds, not the minutes that TCP would
 # wait: to connect (seconds), to have sent data acknowledged (milliseconds), and to see a silent peer gone (seconds).

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext_lazy as _
 
 from portal.environment import (
+    MIGRATING_LIMITS,
     WORKING_LIMITS,
     broker_from_redis_url,
     database_from_url,
@@ -112,6 +113,7 @@ DATABASES = {
     "owner": database_from_url(
         env_secret("DATABASE_OWNER_URL") or _database_url,
         password=env_secret("DATABASE_OWNER_PASSWORD") or env_secret("DATABASE_PASSWORD"),
+        limits=MIGRATING_LIMITS,
     ),
 }
 

@@ -60,6 +60,12 @@ def test_the_nginx_sample_holds_bodies_back_and_overwrites_what_a_caller_says_of
     assert any(line.startswith("client_max_body_size 8m;") for line in lines)
 
 
+@pytest.mark.parametrize("kept", ["secrets", ".env", "*.dump", "secrets-*.tar.gz"])
+def test_what_operators_keep_beside_the_checkout_gets_into_no_image_and_no_commit(kept: str) -> None:
+    assert kept in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    assert kept in [line.strip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()]
+
+
 def test_queued_tasks_are_never_evicted(services: dict[str, Any]) -> None:
     command = services["broker"]["command"]
     assert command[command.index("--maxmemory-policy") + 1] == "noeviction"
