@@ -43,10 +43,13 @@ class Speaker:
 
 
 def speakers_of(cluster: Cluster, *, place: str = "", now: datetime) -> tuple[Speaker, ...]:
-    """The nodes that stop health, fail or warn anywhere, or went silent; the worst in front. One statement."""
+    """The nodes that stop health, fail or warn anywhere, are not believed or went silent; the worst in front.
+
+    One statement. What is merely unknown and stops no health answer is no reason to be among them.
+    """
     speaks = Func(F("readiness__layers"), Value(_SPEAKS), function="jsonb_path_exists", output_field=BooleanField())
     ended = Q(readiness__tick_until__lt=now) | Q(readiness__daily_until__lt=now)
-    nodes = nodes_at(cluster, place).filter(Q(readiness__health_bad__gt=0) | ended | Q(speaks))
+    nodes = nodes_at(cluster, place).filter(Q(readiness__health_bad__gt=0) | ended | ~Q(trouble="") | Q(speaks))
     fields = ("readiness__health_bad", "readiness__health_failed", "readiness__tick_until", "readiness__daily_until")
     found = [Speaker(*row) for row in nodes.values_list("id", "hostname", "place", *fields)]
     return tuple(sorted(found, key=lambda node: (-node.failed, -node.bad, not node.ended(now), node.hostname)))

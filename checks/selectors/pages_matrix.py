@@ -57,7 +57,7 @@ class NodeVerdicts:
         """For each node how many items show a verdict on any subject, of *items* as listed for that verdict."""
         masks = {verdict: self._mask(frozenset(keys)) for verdict, keys in items.items()}
         alike = {bits: self._counted(bits, masks) for bits in set(self.bits.values())}
-        return {node: alike[bits] for node, bits in self.bits.items() if alike[bits]}
+        return {node: dict(alike[bits]) for node, bits in self.bits.items() if alike[bits]}
 
     @cached_property
     def _worst(self) -> dict[str, tuple[tuple[int, str], ...]]:

@@ -8,6 +8,7 @@ from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from checks.domain.items import Item
 from checks.domain.verdicts import ROLL_UP_ORDER, Layer, Verdict
@@ -88,6 +89,7 @@ class LayerLines:
     """The items of one layer, or what is said of whole nodes."""
 
     title: str | Promise
+    said: str
     rows: tuple[Line, ...]
 
 
@@ -145,7 +147,6 @@ class Links:
 class WholeNodes:
     """A line that is no item: nodes that are silent, column by column."""
 
-    name: str
     title: str
     href: str
     nodes: Mapping[str, int]
@@ -200,18 +201,28 @@ def draw(
     """
     grid = Grid(columns)
     found = {row.item: row for row in rows}
-    layers = [LayerLines(_("Whole nodes"), tuple(_silent_line(grid, each, links) for each in silent))] if silent else []
+    layers = (
+        [LayerLines(_("Whole nodes"), "", tuple(_silent_line(grid, each, links) for each in silent))] if silent else []
+    )
     order = sorted(items, key=lambda key: items[key].shadow)
     for layer in Layer:
         keys = [key for key in order if items[key].layer is layer and key in found]
         lines = tuple(_line(grid, found[key], items[key], links, language) for key in keys)
         if lines:
-            layers.append(LayerLines(words.LAYERS[layer.value], lines))
+            all_items = sum(item.layer is layer for item in items.values())
+            said = _counted(len(lines), all_items if silent is not None else len(lines))
+            layers.append(LayerLines(words.LAYERS[layer.value], said, lines))
     groups = [Group(_shared_start([column.key for column in columns]), 0)] if grid.counted else grid.groups
     return Matrix(
         title, hint, grid.end, grid.cell, grid.counted, tuple(groups), tuple(_marks(grid)), tuple(layers),
         sparse=silent is not None,
     )  # fmt: skip
+
+
+def _counted(drawn: int, all_items: int) -> str:
+    if drawn < all_items:
+        return _("%(n)d of %(all)d items") % {"n": drawn, "all": all_items}
+    return ngettext("%(n)d item", "%(n)d items", drawn) % {"n": drawn}
 
 
 def _marks(grid: Grid) -> Iterable[Mark]:
@@ -280,9 +291,9 @@ def _line(grid: Grid, row: MatrixRow, item: Item, links: Links, language: str) -
 
 
 def _silent_line(grid: Grid, line: WholeNodes, links: Links) -> Line:
-    row, number = MatrixRow(line.name, {Verdict.STALE: line.nodes}, {}), sum(line.nodes.values())
+    row, number = MatrixRow(line.title, {Verdict.STALE: line.nodes}, {}), sum(line.nodes.values())
     return Line(
-        item=line.name,
+        item=line.title,
         title=line.title,
         href=line.href,
         off=True,

@@ -71,6 +71,14 @@ def test_the_worst_nodes_come_first_with_value_and_threshold(sight: Sight) -> No
     assert "8\u202flanes, needs 16\u202flanes" in worst
 
 
+def test_a_machine_that_is_not_believed_is_among_the_worst(sight: Sight) -> None:
+    Node.objects.filter(hostname="gpu-002").update(trouble="hardware_changed")
+    worst = sight.text(PAGE).partition('aria-labelledby="wf"')[2]
+    row = worst[worst.index('/nodes/gpu-002/"') :].partition("</tr>")[0]
+    assert "hardware changed, to be confirmed" in row
+    assert 'data-label="Owner">Hardware engineer<' in row
+
+
 def test_nodes_under_their_switches(sight: Sight) -> None:
     page = sight.text(PAGE)
     assert ">leaf-01</text>" in page
@@ -120,7 +128,7 @@ def test_of_many_nodes_a_switch_that_went_silent_is_one_line(fleet: Fleet, sight
     silent.update(tick_until=now - MINUTE)
     matrix = sight.text(PAGE).partition('class="heat')[2].partition("</table>")[0]
     assert "Whole nodes" in matrix
-    assert 'aria-label="leaf-64 · tick · stale × 20"' in matrix
+    assert 'aria-label="leaf-64 · tick evidence · stale × 20"' in matrix
     # what they said before counts for nothing: no failure of theirs is drawn
     assert "leaf-64 · hung-io" not in matrix
     assert "leaf-63 · hung-io · fail × 20" in matrix

@@ -132,7 +132,11 @@ def test_a_machine_that_is_not_believed_says_why(sight: Sight, fleet: Fleet) -> 
     node = fleet.node("gpu-001")
     node.trouble = "boot_conflict"
     node.save()
-    assert "two machines may share it" in sight.text("/clusters/helios/nodes/gpu-001/")
+    page = sight.text("/clusters/helios/nodes/gpu-001/")
+    assert "two machines may share it" in page
+    answer = page.partition('class="readouts"')[2].partition("</dl>")[0]
+    assert "Hardware engineer" in answer
+    assert "<dt>Not ready for</dt><dd>—</dd>" in answer  # since when is not known
 
 
 def test_a_viewer_is_offered_no_re_check(fleet: Fleet) -> None:

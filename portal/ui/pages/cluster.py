@@ -11,12 +11,13 @@ from django.utils.translation import gettext as _
 
 from checks.domain.items import Item
 from checks.domain.readiness import Answer
-from checks.domain.verdicts import RANK, Verdict
+from checks.domain.verdicts import RANK, Owner, Verdict
 from checks.models import Cluster, Node, ScopeState
 from checks.selectors.pages_cluster import MAX_COLUMNS, ClusterNode, Place, nodes_at, nodes_of, places_of, shared_states
 from checks.selectors.pages_crowd import Speaker, deviations, silent_at, speakers_of
 from checks.selectors.pages_matrix import MatrixRow, read_node_verdicts
 from checks.selectors.pages_summary import Reports, reports_of
+from checks.selectors.pages_verdicts import ShownState
 from checks.selectors.pages_worst import NodeLine, WorstNodes, worst_nodes
 from portal.ui import words
 from portal.ui.answers import Counted, cluster_sentence, count_answer
@@ -37,7 +38,7 @@ class WorstLine:
     item: str
     subject: str
     what: str
-    since: datetime
+    since: datetime | None
     last_report: datetime | None
     switch: str
     owner: str
@@ -175,7 +176,7 @@ def _crowd(
 
 def _silent(speakers: Sequence[Speaker], *, now: datetime) -> list[WholeNodes]:
     return [
-        WholeNodes(cadence, _("%(cadence)s evidence") % {"cadence": words.CADENCES_SHORT[cadence]}, "#wf", places)
+        WholeNodes(_("%(cadence)s evidence") % {"cadence": words.CADENCES_SHORT[cadence]}, "#wf", places)
         for cadence, places in sorted(silent_at(speakers, now=now).items(), reverse=True)
     ]
 
@@ -240,24 +241,27 @@ def _by_place(
 
 
 def _worst_line(line: NodeLine, rules: dict[str, Rules]) -> WorstLine:
-    row = line.row
-    held = rules.get(row.item)
-    measured = held.measured([row.value]) if held else ""
-    needed = held.needed(row.value) if held else ""
-    value = (
-        _("%(measured)s, needs %(needed)s") % {"measured": measured, "needed": needed} if measured and needed else ""
-    )
+    row = None if line.node.trouble else line.row
+    held = rules.get(row.item) if row else None
     return WorstLine(
         hostname=line.node.hostname,
         counts=tuple(Count(verdict, line.counts[key]) for key, verdict in _worst_first(line)),
-        item=row.item,
-        subject=row.subject,
-        what=value if row.shown in ("fail", "warn") and value else why(row),
-        since=row.since,
+        item=row.item if row else "",
+        subject=row.subject if row else "",
+        what=_what(row, held) if row else str(words.REASONS.get(line.node.trouble, "")),
+        since=row.since if row else None,
         last_report=line.node.readiness.last_report_at,
         switch=line.node.switch,
-        owner=held.item.owner.value if held else "",
+        owner=held.item.owner.value if held else Owner.HARDWARE.value,
     )
+
+
+def _what(row: ShownState, held: Rules | None) -> str:
+    measured = held.measured([row.value]) if held else ""
+    needed = held.needed(row.value) if held else ""
+    if row.shown in ("fail", "warn") and measured and needed:
+        return _("%(measured)s, needs %(needed)s") % {"measured": measured, "needed": needed}
+    return why(row)
 
 
 def _worst_first(line: NodeLine) -> list[tuple[Verdict, str]]:

@@ -133,9 +133,9 @@ def node_page(
         profile=profile.key,
         decision=str(answer.decision),
         sentence=node_sentence(answer, worst),
-        owner=rules[worst.item].item.owner.value if worst else "",
+        owner=_owner(answer, worst, rules),
         worst_href=worst.href if worst else "",
-        bad_since=min((row.since for row in bad), default=node.readiness.tick_until or node.enrolled_at),
+        bad_since=min((row.since for row in bad), default=_silent_since(node, now)),
         good_for_s=max(0.0, (answer.expires_at - now).total_seconds()) if answer.expires_at else 0.0,
         row_count=len(live),
         item_count=len({row.item for row in live}),
@@ -151,6 +151,20 @@ def node_page(
         serials=serials_of(node),
         decisions=decisions_about(access, node, {row.subject for row in rows}, now=now),
     )
+
+
+def _owner(answer: Answer, worst: Line | None, rules: dict[str, Rules]) -> str:
+    """Who cures it: the worst line's owner, else that of what is said of the whole node."""
+    first = next(iter(answer.reasons), None)
+    if worst is not None:
+        return str(rules[worst.item].item.owner.value)
+    return str(first.owner.value) if first else ""
+
+
+def _silent_since(node: Node, now: datetime) -> datetime | None:
+    """Since when nothing is known of a node without a bad row; None where something else speaks against it."""
+    until = node.readiness.tick_until or node.enrolled_at
+    return until if until < now else None
 
 
 def _stale_blocker(row: ShownState) -> bool:
