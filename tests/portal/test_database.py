@@ -170,3 +170,16 @@ def test_a_frozen_database_makes_the_gate_unknown_within_seconds(serving: None, 
 
     assert time.monotonic() - began < SOON_S
     assert (answer.status_code, answer.json()["decision"], answer["Retry-After"]) == (503, "unknown", "5")
+
+
+def test_a_frozen_database_costs_a_person_no_longer(serving: None) -> None:
+    browser = Client(raise_request_exception=False)
+    browser.cookies["sessionid"] = "s" * 32
+    pid = one("SELECT pg_backend_pid()")
+
+    began = time.monotonic()
+    with stopped(pid):
+        answer = browser.get("/")
+
+    assert time.monotonic() - began < SOON_S
+    assert answer.status_code == 503
