@@ -12,6 +12,8 @@ from tests.journeys.running import RunningPortal
 from tests.journeys.sound import PROFILE, Sound, facts_of_a_tuned_node
 from tests.journeys.user import Portal, wait_for
 
+pytestmark = pytest.mark.xdist_group("killed-parts")
+
 # Signs of life come each 30 seconds, and a part that died is started again after one.
 WELL_AGAIN_S = 100
 ALLOWED = {"ready", "unknown"}

@@ -23,6 +23,8 @@ from tests.journeys.running import RunningPortal
 from tests.journeys.sound import PROFILE, Sound, facts_of_a_tuned_node
 from tests.journeys.user import Agent, ClusterOfMine, Portal, wait_for
 
+pytestmark = pytest.mark.xdist_group("faults")
+
 INTERVAL_S = 5
 STALE_AFTER_S = 3 * INTERVAL_S
 # An agent that failed twice holds its tongue for up to a minute.
