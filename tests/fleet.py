@@ -53,7 +53,7 @@ HEALTHY: dict[str, Facts] = {
     "gpu-firmware": {"vbios": "96.00.89.00.01", "inforom": "G520.0200.00.05", "part_number": "900-21010-0040-000"},
     "gpu-xid": {"xids": "none", "nonfatal_xids": "none", "off_bus": False, "recovery_action": "None"},
     "driver-cuda-match": {
-        "driver": "570.172.08", "user_driver": "570.172.08", "cuda_driver": "12.8", "environment": "job",
+        "driver": "570.172.08", "user_driver": "570.172.08", "environment": "job",
         "cuda_runtime": "12.8", "compat_loaded": False,
     },
     "persistence-mode": {"gpus_without_persistence": 0},

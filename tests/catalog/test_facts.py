@@ -38,7 +38,7 @@ FACTS = {
         "utilization": "percent",
     },
     "driver-cuda-match": {
-        "driver": "text", "user_driver": "text", "cuda_driver": "text", "environment": "text", "cuda_runtime": "text",
+        "driver": "text", "user_driver": "text", "environment": "text", "cuda_runtime": "text",
         "compat_loaded": "bool",
     },
     "rdma-link": {

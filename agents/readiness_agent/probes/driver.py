@@ -6,8 +6,7 @@ from typing import Any, List, NamedTuple, Optional
 
 from readiness_agent.facts import MISSING, CouldNotMeasure, Findings, ProbeResult, Unreadable
 from readiness_agent.parsers.cuda import libraries_of, parse_driver_version
-from readiness_agent.parsers.nvml import parse_nvml
-from readiness_agent.probes.gpu_report import DRIVER_VERSION, NVML, ask_nvml
+from readiness_agent.probes.gpu_report import DRIVER_VERSION
 from readiness_agent.probes.jobs import find_jobs
 from readiness_agent.probes.memory_file import load_memory, save_memory
 from readiness_agent.source import Json, Probe, ProbeContext, Source
@@ -40,9 +39,6 @@ def measure(source: Source, context: ProbeContext) -> ProbeResult:
     with findings.attempt(ITEM):
         driver = parse_driver_version(source.read(DRIVER_VERSION))
         findings.fact(ITEM, "driver", driver, "text")
-        supports = _newest_cuda(source)
-        if supports is not None:
-            findings.fact(ITEM, "cuda_driver", supports, "text")
         environment = _environment(source.call(ENVIRONMENT, lambda: _look(source, context)))
         findings.fact(ITEM, "environment", environment.seen, "text")
         if environment.seen != NONE:
@@ -62,14 +58,6 @@ def _loaded(findings: Findings, driver: str, environment: Environment) -> None:
     if libraries.compat and libraries.libcuda is None:
         raise Unreadable("a cuda-compat package is loaded, and the name of its libcuda tells no version")
     findings.fact(ITEM, "user_driver", libraries.libcuda or driver, "text")
-
-
-def _newest_cuda(source: Source) -> Optional[str]:
-    """The newest CUDA that the driver supports by itself, where NVML tells it."""
-    try:
-        return parse_nvml(source.call(NVML, ask_nvml)).cuda_version
-    except CouldNotMeasure:
-        return None
 
 
 def _environment(answer: Any) -> Environment:

@@ -167,7 +167,7 @@ TICK_FACTS: Mapping[str, Mapping[str, Said]] = {
 }  # fmt: skip
 DAILY_FACTS: Mapping[str, Mapping[str, Said]] = {
     "driver-cuda-match": {
-        "driver": ("570.172.08", "text"), "user_driver": ("570.172.08", "text"), "cuda_driver": ("12.8", "text"),
+        "driver": ("570.172.08", "text"), "user_driver": ("570.172.08", "text"),
         "environment": ("job", "text"),
         "cuda_runtime": ("12.8", "text"), "compat_loaded": (False, "bool"),
     },
