@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from django.db import connection
 from django.db.models import F, JSONField, QuerySet, Value
@@ -45,10 +44,10 @@ class Spread:
 class ItemOverNodes:
     """One item over all nodes of a cluster.
 
-    *ranks* holds for each node, worst first and then by name, one bit for each verdict that a subject of it shows.
+    *ranks* holds for each node's id, worst first and then by name, one bit for each verdict that a subject of it shows.
     """
 
-    ranks: Mapping[UUID, int]
+    ranks: Mapping[str, int]
     spread: Spread | None
 
     @property
@@ -57,7 +56,7 @@ class ItemOverNodes:
         worst = Counter(_worst(bits) for bits in self.ranks.values())
         return ItemCounts({verdict: worst[rank] for rank, verdict in enumerate(ROLL_UP_ORDER) if worst[rank]})
 
-    def nodes(self, only: Verdict | None) -> list[UUID]:
+    def nodes(self, only: Verdict | None) -> list[str]:
         """The nodes in order; those that show *only* where it is given."""
         if only is None:
             return list(self.ranks)
@@ -75,8 +74,7 @@ def item_over_nodes(cluster: Cluster, item: str, fact: str, *, now: datetime) ->
     with connection.cursor() as cursor:
         cursor.execute(_OVER_NODES.format(rows=inner), values)
         found, *spread = cursor.fetchone()
-    nodes = sorted(found or (), key=lambda node: (_worst(node[2]), node[1]))
-    return ItemOverNodes({UUID(node[0]): node[2] for node in nodes}, Spread(*spread) if spread[3] else None)
+    return ItemOverNodes(dict(found or ()), Spread(*spread) if spread[3] else None)
 
 
 def item_counts(cluster: Cluster, item: str, *, now: datetime) -> ItemCounts:
@@ -84,7 +82,7 @@ def item_counts(cluster: Cluster, item: str, *, now: datetime) -> ItemCounts:
     return item_over_nodes(cluster, item, "", now=now).counts
 
 
-def item_rows(nodes: Collection[UUID], item: str, *, only: Verdict | None, now: datetime) -> QuerySet[ShownState]:
+def item_rows(nodes: Collection[str], item: str, *, only: Verdict | None, now: datetime) -> QuerySet[ShownState]:
     """The item's rows on *nodes*, worst first; those that show *only* where it is given."""
     rows = node_states(Node.objects.filter(id__in=nodes), now=now).filter(item=item)
     rows = rows if only is None else rows.filter(shown=only.value)
@@ -99,7 +97,7 @@ _OVER_NODES = """
         FROM ({rows}) r
     )
     SELECT
-        (SELECT json_agg(json_build_array(n.id, n.hostname, w.bits)) FROM (
+        (SELECT json_agg(json_build_array(n.id, w.bits) ORDER BY w.bits & -w.bits, n.hostname) FROM (
             SELECT node_id, bit_or(1 << rank) AS bits FROM seen GROUP BY node_id
         ) AS w JOIN checks_node n ON n.id = w.node_id),
         min(number), percentile_cont(0.5) WITHIN GROUP (ORDER BY number), max(number), count(number)

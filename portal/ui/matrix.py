@@ -1,11 +1,11 @@
 """Items on nodes as a heat map: runs of passes are one rectangle, so its size follows what deviates."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, takewhile
 
 from django.utils.functional import Promise
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -26,6 +26,7 @@ CHARACTER = 7
 GROUP_GAP = 9
 # Wider than a page: the matrix scrolls under its sticky names.
 PAGE_WIDTH = 1030
+_MARK = '<a href="{}" class="{}"><title>{}</title><text x="{}" y="29" text-anchor="middle">{}</text></a>'
 LEGEND = (Verdict.FAIL, Verdict.UNKNOWN, Verdict.STALE, Verdict.WAIVED, Verdict.WARN, Verdict.NA)
 
 
@@ -40,17 +41,6 @@ class Column:
     off: bool = False
     # It stands for a place: its cells hold a number.
     counted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A column's name above the map, where there is room or reason for it."""
-
-    title: str
-    short: str
-    href: str
-    middle: float
-    off: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +93,7 @@ class Matrix:
     cell: int
     counted: bool
     groups: tuple[Group, ...]
-    marked_columns: tuple[Mark, ...]
+    marks: SafeString
     layers: tuple[LayerLines, ...]
     # Only what deviates is drawn; a blank cell says nothing.
     sparse: bool = False
@@ -213,10 +203,10 @@ def draw(
             said = _counted(len(lines), all_items if silent is not None else len(lines))
             layers.append(LayerLines(words.LAYERS[layer.value], said, lines))
     groups = [Group(_shared_start([column.key for column in columns]), 0)] if grid.counted else grid.groups
+    marks = format_html_join("", _MARK, _marks(grid))
     return Matrix(
-        title, hint, grid.end, grid.cell, grid.counted, tuple(groups), tuple(_marks(grid)), tuple(layers),
-        sparse=silent is not None,
-    )  # fmt: skip
+        title, hint, grid.end, grid.cell, grid.counted, tuple(groups), marks, tuple(layers), sparse=silent is not None
+    )
 
 
 def _counted(drawn: int, all_items: int) -> str:
@@ -225,8 +215,11 @@ def _counted(drawn: int, all_items: int) -> str:
     return ngettext("%(n)d item", "%(n)d items", drawn) % {"n": drawn}
 
 
-def _marks(grid: Grid) -> Iterable[Mark]:
-    """Each wide column; of narrow ones those that are off, and the first of a group where it does not touch them."""
+def _marks(grid: Grid) -> Iterator[tuple[str, str, str, str, str]]:
+    """Columns' names above the map: each wide one's; of narrow ones those that are off, and the first of a group.
+
+    None touches another. Address, class, title, middle and text of each.
+    """
     taken: list[float] = []
     shared = _shared_start([column.key for column in grid.columns])
     starts = {group.x for group in grid.groups}
@@ -239,7 +232,7 @@ def _marks(grid: Grid) -> Iterable[Mark]:
         taken.append(middle)
         short = _short_place(column.key[len(shared) :], grid.cell) if grid.counted else _short(column.key, grid.cell)
         title = f"{column.key} ({column.nodes})" if column.counted else column.key
-        yield Mark(title, short, column.href, middle, column.off)
+        yield column.href, "bad" if column.off else "", title, f"{middle:g}", short
 
 
 def _short(hostname: str, room: int) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache, partial
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -50,6 +51,7 @@ class QuietItem:
 
     item: str
     title: str
+    href: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +172,22 @@ def _crowd(
         None,
         _by_place(cluster, places, rows, rules=rules, silent=_silent(speakers, now=now)),
         WorstNodes(lines, len(speakers)),
-        tuple(QuietItem(key, held.item.texts(language).title) for key, held in rules.items() if key not in named),
+        tuple(
+            QuietItem(key, held.item.texts(language).title, _item_href(cluster, key))
+            for key, held in rules.items()
+            if key not in named
+        ),
     )
+
+
+def _item_href(cluster: Cluster, item: str) -> str:
+    """The item's page; a key is a slug, so the address is looked up once and not for each of a hundred items."""
+    return f"{_items_href(cluster.slug)}{item}/"
+
+
+@cache
+def _items_href(slug: str) -> str:
+    return reverse("ui:item", args=[slug, "item"]).removesuffix("item/")
 
 
 def _silent(speakers: Sequence[Speaker], *, now: datetime) -> list[WholeNodes]:
@@ -195,7 +211,7 @@ def _by_node(
         for node in nodes
     ]
     links = Links(
-        item=lambda item: reverse("ui:item", args=[cluster.slug, item]),
+        item=partial(_item_href, cluster),
         cell=lambda item, hostname: item_href(cluster, hostname, item),
     )
     return draw(
@@ -219,7 +235,7 @@ def _by_place(
 ) -> Matrix:
     here = reverse("ui:cluster", args=[cluster.slug])
     links = Links(
-        item=lambda item: reverse("ui:item", args=[cluster.slug, item]),
+        item=partial(_item_href, cluster),
         cell=lambda item, place: f"{here}?{urlencode({'place': place})}",
     )
     drawn = _("only what deviates is drawn: a shape, and on how many nodes; follow it to the nodes of that switch")
