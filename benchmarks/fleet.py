@@ -32,15 +32,15 @@ class FleetNode:
         """Full tick reports without end, numbered from *first*."""
         return (self.report(work, number) for number in count(first))
 
-    def report(self, work: Work, number: int) -> dict[str, object]:
-        """One full tick report, written now; its boot clock is half a second later than that of the number before.
+    def report(self, work: Work, number: int, *, cadence: Cadence = Cadence.TICK) -> dict[str, object]:
+        """One full report, written now; its boot clock is half a second later than that of the number before.
 
         Raises:
             NoFactsKnown: items are due that nobody wrote down passing facts for.
         """
         node = SoundNode(self.rules, self.hostname, self.boot_id, work, program="bench")
-        due, slip = self.rules.due(Cadence.TICK), Troubles(changed={self.slipping: {"live": 128}})
-        writing = Writing(Cadence.TICK, due, number, boottime=86_400.0 + number * 0.5, wall=datetime.now(UTC))
+        due, slip = self.rules.due(cadence), Troubles(changed={self.slipping: {"live": 128}})
+        writing = Writing(cadence, due, number, boottime=86_400.0 + number * 0.5, wall=datetime.now(UTC))
         return node.report(writing, slip if number % SLIPS_EVERY == SLIPS_EVERY - 1 else NO_TROUBLE)
 
 

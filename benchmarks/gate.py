@@ -9,16 +9,17 @@ import itertools
 import statistics
 import time
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import UTC, datetime
 
 from benchmarks.load import Result, load
 from benchmarks.machine import describe
 from benchmarks.portal import Bench, database, served
+from benchmarks.replicas import hostname, load_our_catalogue, replicated_cluster
 
 ROUNDS = 3
 SECONDS = 3
 SIZES = (64, 512, 4096)
+FAILING = 3  # nodes of each cluster
 BARE = "bare view"
 
 
@@ -26,8 +27,8 @@ def main() -> None:
     """Run and print."""
     print(f"gate · {describe()}")
     with database() as postgres:
-        _load_catalogue()
-        tokens = {size: _fleet(size) for size in SIZES}
+        load_our_catalogue()
+        tokens = {size: _token_of(size) for size in SIZES}
         with served(postgres) as bench:
             cases = [BARE, *SIZES]
             seen: dict[object, list[Result]] = {case: [] for case in cases}
@@ -48,54 +49,14 @@ def _ask(bench: Bench, case: object, tokens: Mapping[int, str]) -> Result:
     return load(url, connections=16, seconds=SECONDS, headers=(f"Authorization: Bearer {tokens[int(str(case))]}",))
 
 
-def _load_catalogue() -> None:
-    """Once, before any node: loading judges every node again, and these have no measurements to judge."""
-    from checks.services.catalog import load_catalogue
-
-    load_catalogue(path=Path("checks/catalog"), by=None, now=datetime.now(UTC))
-
-
-def _fleet(size: int) -> str:
-    """A cluster of *size* nodes that have all just reported, three of them with something bad; its gate token."""
-    from checks.models import TokenKind
-    from checks.services.clusters import create_cluster
+def _token_of(size: int) -> str:
+    """A cluster of *size* nodes with three that fail; its gate token."""
+    from checks.models import Cluster, TokenKind
     from checks.services.tokens import issue_token
 
-    now = datetime.now(UTC)
-    cluster = create_cluster(slug=f"bench-{size}", name=str(size), profile="8xh200", by=None, now=now)
-    _, token = issue_token(kind=TokenKind.GATE, clusters=[cluster], now=now, created_by=None)
-    _rows(cluster.pk, size, now)
-    return token
-
-
-def _rows(cluster_id: int, size: int, now: datetime) -> None:
-    """Summaries as ingest leaves them; written directly, since enrolling 4,096 nodes would take minutes."""
-    from checks.models import Cluster, Node, NodeItemState, NodeReadiness
-    from checks.selectors.rules import ruleset_for
-
-    cluster = Cluster.objects.get(pk=cluster_id)
-    rules = ruleset_for(cluster)
-    nodes = Node.objects.bulk_create(
-        Node(cluster=cluster, hostname=f"gpu{number:04}", enrolled_at=now) for number in range(size)
-    )
-    NodeReadiness.objects.bulk_create(
-        NodeReadiness(
-            node=node, cluster=cluster, tick_at=now, tick_until=now + timedelta(hours=1), daily_at=now,
-            daily_until=now + timedelta(hours=36), tick_expected=56, daily_expected=8, health_pass_physical=40,
-            health_pass_system=12, health_bad=int(number < 3), health_failed=int(number < 3),
-            start_bad=int(number < 3), judged_under=rules.judged_under, last_report_at=now, last_observed_at=now,
-        )
-        for number, node in enumerate(nodes)
-    )  # fmt: skip
-    item = rules.items["sysctl-netdev-backlog"]
-    NodeItemState.objects.bulk_create(
-        NodeItemState(
-            node=node, item=item.key, subject="", layer=item.layer, scope=item.scope, cadence=item.cadence,
-            severity=item.severity, raw="fail", reason="criterion", since=now, observed_at=now,
-            item_version=item.version, blocks=2, value={"facts": {"live": 1000}},
-        )
-        for node in nodes[:3]
-    )  # fmt: skip
+    cluster = replicated_cluster(f"bench-{size}", size=size, failing=[hostname(number) for number in range(FAILING)])
+    bound = [Cluster.objects.get(pk=cluster)]
+    return issue_token(kind=TokenKind.GATE, clusters=bound, now=datetime.now(UTC), created_by=None)[1]
 
 
 def _print(seen: Mapping[object, list[Result]], spent: Mapping[object, list[float]]) -> None:

@@ -2,8 +2,9 @@
 
 One node reports through the front door and is then copied in SQL: enrolling 4,096 nodes would take minutes.
 One in fifty fails an item, and each has its first changes of verdict within the last day, as after a long night of
-enrolment. Pages are asked one after the other, by somebody who has signed in. Targets: the board at 512 nodes within
-100 ms, the other pages at 4,096 nodes within 1 s, all at the 95th percentile, and no page above 500 kB.
+enrolment. Pages are asked one after the other, by somebody who leads that one cluster. Targets, at either size: 100 ms
+of CPU a page, server and database together, 100 kB uncompressed, and the board at 512 nodes within 100 ms at the 95th
+percentile. CPU is what a page costs; time is what else the machine does, too, and so is only printed for the others.
 """
 
 import http.client
@@ -29,29 +30,30 @@ FAILS_EVERY = 50
 FAILING = "sysctl-netdev-backlog"
 ASKED, WARM_UP = 30, 4
 PAST_REPORTS, PAST_GAP_S = 3, 200
-MOST_BYTES = 500_000
+MOST_BYTES, MOST_CPU_MS = 100_000, 100
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One page and the most milliseconds it may take at the 95th percentile."""
+    """One page of the cluster of *size* nodes, and the most milliseconds it may take at the 95th percentile."""
 
     name: str
+    size: int
     path: str
-    most_ms: float
+    most_ms: float | None = None
 
 
 CASES = (
-    Case("board, 512 nodes", "/?cluster=bench-512", 100),
-    Case("board, 4,096 nodes", "/?cluster=bench-4096", 1000),
-    Case("cluster, 512 nodes", "/clusters/bench-512/", 1000),
-    Case("one switch of 512 nodes", "/clusters/bench-512/?place=leaf-003", 1000),
-    Case("cluster, 4,096 nodes", "/clusters/bench-4096/", 1000),
-    Case("item, 4,096 nodes", f"/clusters/bench-4096/items/{FAILING}/", 1000),
-    Case("item of eight GPUs, 4,096 nodes", "/clusters/bench-4096/items/gpu-temperature/", 1000),
-    Case("node", "/clusters/bench-4096/nodes/gpu0000/", 100),
-    Case("item of a node, 4,096 nodes", f"/clusters/bench-4096/nodes/gpu0000/items/{FAILING}/", 1000),
-    Case("status", "/status", 100),
+    Case("board", 512, "/", 100),
+    Case("board", 4096, "/"),
+    Case("cluster", 512, "/clusters/bench-512/"),
+    Case("one switch", 512, "/clusters/bench-512/?place=leaf-003"),
+    Case("cluster", 4096, "/clusters/bench-4096/"),
+    Case("item", 4096, f"/clusters/bench-4096/items/{FAILING}/"),
+    Case("item of eight GPUs", 4096, "/clusters/bench-4096/items/gpu-temperature/"),
+    Case("node", 4096, "/clusters/bench-4096/nodes/gpu0000/"),
+    Case("item of a node", 4096, f"/clusters/bench-4096/nodes/gpu0000/items/{FAILING}/"),
+    Case("status", 4096, "/status"),
 )
 
 
@@ -63,10 +65,10 @@ def main() -> None:
         _load_catalogue()
         for size in SIZES:
             _fleet(size)
-        cookie = _signed_in()
+        cookies = {size: _signed_in(size) for size in SIZES}
         with served(postgres) as bench:
             for case in CASES:
-                _print(case, _asked(bench, case.path, cookie))
+                _print(case, _asked(bench, case.path, cookies[case.size]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +101,13 @@ def _asked(bench: Bench, path: str, cookie: str) -> Seen:
 
 def _print(case: Case, seen: Seen) -> None:
     p95 = statistics.quantiles(seen.times, n=20)[-1]
-    kept = "kept" if p95 <= case.most_ms and seen.size <= MOST_BYTES else "MISSED"
+    in_time = case.most_ms is None or p95 <= case.most_ms
+    kept = "kept" if in_time and seen.cpu_ms <= MOST_CPU_MS and seen.size <= MOST_BYTES else "MISSED"
+    within = f" (target {case.most_ms:.0f})" if case.most_ms else ""
     print(
-        f"  {case.name}: p50 {statistics.median(seen.times):.0f} ms, p95 {p95:.0f} ms (target {case.most_ms:.0f}),"
-        f" CPU {seen.cpu_ms:.0f} ms, {seen.size / 1000:.0f} kB (target {MOST_BYTES / 1000:.0f}): {kept}"
+        f"  {case.name}, {case.size:,} nodes: CPU {seen.cpu_ms:.0f} ms (target {MOST_CPU_MS}),"
+        f" {seen.size / 1000:.0f} kB (target {MOST_BYTES / 1000:.0f}),"
+        f" p50 {statistics.median(seen.times):.0f} ms, p95 {p95:.0f} ms{within}: {kept}"
     )
 
 
@@ -122,15 +127,19 @@ def _load_catalogue() -> None:
     load_catalogue(path=Path("checks/catalog"), by=None, now=datetime.now(UTC))
 
 
-def _signed_in() -> str:
-    """The cookie of a superuser's session."""
+def _signed_in(size: int) -> str:
+    """The cookie of somebody who leads the cluster of *size* nodes."""
     from django.conf import settings
     from django.test import Client
 
+    from checks.models import Cluster, Role
+    from checks.services.people import grant_role
     from portal.accounts.models import User
 
-    client = Client()
-    client.force_login(User.objects.create_superuser(username="bench", password=uuid.uuid4().hex))
+    lead, client = User.objects.create_user(username=f"lead-{size}", password=uuid.uuid4().hex), Client()
+    cluster = Cluster.objects.get(slug=f"bench-{size}")
+    grant_role(user=lead, cluster=cluster, role=Role.LEAD, by=None, now=datetime.now(UTC))
+    client.force_login(lead)
     return f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
 
 

@@ -1,7 +1,7 @@
 """What ``manage.py check`` refuses: settings under which the portal's promises would not hold.
 
 Always: E001, and with ``--database default`` E004 and E009. With ``--deploy``: E002, E003, E005, E006, E008, E010,
-E011 and W004. With both: E007 and W003.
+E011, W004 and W010. With both: E007 and W003.
 """
 
 import re
@@ -78,6 +78,21 @@ def portal_is_reached_over_tls(**kwargs: Any) -> list[CheckMessage]:
             f"PORTAL_URL is {settings.PORTAL_URL}: agents refuse it, and sessions would cross the network unencrypted.",
             hint="Put a TLS proxy in front and set PORTAL_URL to its https:// address.",
             id="countersign.E006",
+        )
+    ]
+
+
+@register(Tags.security, deploy=True)
+def proxies_are_named(**kwargs: Any) -> list[CheckMessage]:
+    """W010: web processes speak no TLS, so a proxy stands in front, and every caller would have its address."""
+    if urlsplit(settings.PORTAL_URL).scheme != "https" or settings.TRUSTED_PROXIES:
+        return []
+    return [
+        Caution(
+            "TRUSTED_PROXIES is empty: everybody seems to call from the proxy's own address, so networks of tokens "
+            "refuse all or none, and one person's wrong passwords stop sign-in for all.",
+            hint="Set TRUSTED_PROXIES to the address or network of the TLS proxy, which sets X-Forwarded-For.",
+            id="countersign.W010",
         )
     ]
 

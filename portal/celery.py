@@ -66,7 +66,8 @@ app.conf.update(
         "rejudge": every(300, "rejudge_outdated"),
         "roll-up": every(900, "roll_up"),
         # Once a night, by what the rows say is due; each hour, so that a lost nudge or a place that was away costs one.
-        "ledger": every(3600, "keep_ledger"),
+        # By the clock, because a beat that is started anew each half hour would never come to the end of an hour.
+        "ledger": {"task": "checks.keep_ledger", "schedule": crontab(minute="20"), "options": {"expires": 3600}},
         "purge-evidence": every(6 * 3600, "purge_evidence"),
         "purge-outbox": every(3600, "purge_outbox"),
         "partitions": {"task": "checks.keep_partitions", "schedule": crontab(minute="10", hour="*/6")},

@@ -18,8 +18,8 @@ from django.db import connections
 from portal.environment import session_options
 
 #: How long this side waits for the server, which should have said that it is too slow by then.
-PATIENCE_S = 4.2
-LIMITS = {"statement_timeout": "4s", "lock_timeout": "2s", "idle_in_transaction_session_timeout": "10s"}
+PATIENCE_S = 3.7
+LIMITS = {"statement_timeout": "3500ms", "lock_timeout": "2s", "idle_in_transaction_session_timeout": "10s"}
 
 #: How long a connection that proved to live is taken to go on living.
 TRUSTED_S = 10.0

@@ -104,14 +104,20 @@ def env_peppers(name: str) -> dict[int, str]:
     return peppers
 
 
-#: What the server holds worker and commands to. Web processes are held to less (``portal.connections``); migrations set
-#: their own. A statement ends with its task (240 s), or with the process that asked.
+#: What the server holds worker and commands to. Web processes are held to less (``portal.connections``). A statement
+#: ends with its task (240 s), or with the process that asked.
 WORKING_LIMITS = {
     "statement_timeout": "240s",
     "lock_timeout": "30s",
     "idle_in_transaction_session_timeout": "60s",
     "client_connection_check_interval": "10s",
+    # Prepared statements (``checks.selectors.prepared``) are planned once a connection: left alone, the server plans
+    # the gate's anew on every question, which takes as long as answering it.
+    "plan_cache_mode": "force_generic_plan",
 }
+
+#: A migration takes its time, but waits for no table: whoever comes after it would wait with it, reports among them.
+MIGRATING_LIMITS = {"lock_timeout": "10s"}
 
 # A server that does not answer, or a network that is cut, must cost a request seconds, not the minutes that TCP would
 # wait: to connect (seconds), to have sent data acknowledged (milliseconds), and to see a silent peer gone (seconds).

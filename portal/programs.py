@@ -12,7 +12,7 @@ from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponse
 from django.utils import translation
 
-_PATHS = ("/api", "/gate", "/agent/", "/healthz", "/readyz", "/metrics")
+PATHS = ("/api", "/gate", "/agent/", "/healthz", "/readyz", "/metrics")
 
 
 class ProgramsFirst:
@@ -23,7 +23,7 @@ class ProgramsFirst:
         self._answer: Callable[[HttpRequest], Any] = convert_exception_to_response(_Straight().answer)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path_info.startswith(_PATHS):
+        if request.path_info.startswith(PATHS):
             answer: HttpResponse = self._answer(request)
             return answer
         return self.get_response(request)

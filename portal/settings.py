@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext_lazy as _
 
 from portal.environment import (
+    MIGRATING_LIMITS,
     WORKING_LIMITS,
     broker_from_redis_url,
     database_from_url,
@@ -72,6 +73,7 @@ MIDDLEWARE = [
     "portal.csp.ContentSecurityPolicy",
     "portal.programs.ProgramsFirst",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "portal.caching.KeptByNobody",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -98,6 +100,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "portal.ui.context.waiting",
             ],
         },
     },
@@ -116,6 +119,7 @@ DATABASES = {
     "owner": database_from_url(
         env_secret("DATABASE_OWNER_URL") or _database_url,
         password=env_secret("DATABASE_OWNER_PASSWORD") or env_secret("DATABASE_PASSWORD"),
+        limits=MIGRATING_LIMITS,
     ),
 }
 

@@ -35,7 +35,7 @@ HEALTHY_NODE: Facts = {
     "gpu-present": {"": {"gpus_visible": (8, "count"), "gpus_lost": (0, "count")}},
     "gpu-fabric": {
         "": {
-            "gpus_not_completed": (0, "count"), "gpus_not_success": (0, "count"),
+            "fabric_states": ("Completed", "text"), "fabric_statuses": ("Success", "text"),
             "cliques": ("0", "text"), "cluster_uuids": ("00000000-0000-0000-0000-000000000000", "text"),
         }
     },
@@ -65,7 +65,7 @@ HEALTHY_NODE: Facts = {
         "": {"soft": ("unlimited", "bytes"), "hard": ("unlimited", "bytes"), "context": ("job", "text")}
     },
     "cpu-governor": {
-        "": {"cpufreq": ("present", "text"), "cpus": (192, "count"), "cpus_not_performance": (0, "count"),
+        "": {"cpufreq": ("present", "text"), "cpus": (192, "count"), "governed_cpus": (192, "count"),
              "governors": ("performance", "text")}
     },
     "clock-sync": {
@@ -73,7 +73,9 @@ HEALTHY_NODE: Facts = {
     },
     "persistence-mode": {"": {"gpus_without_persistence": (0, "count")}},
     "mem-oom": {"": {"global_oom_kills_24h": (0, "count"), "memory_total": (2063840, "MiB")}},
-    "hung-io": {"": {"stuck_tasks": (0, "count"), "slow_mounts": (0, "count")}},
+    "hung-io": {
+        "": {"longest_wait": (0.0, "seconds"), "slowest_mount": (0.0, "seconds"), "failing_mounts": (0, "count")}
+    },
     "checkpoint-mount": {
         "": {"mounted": (True, "bool"), "writable": (True, "bool"), "device": ("/dev/nvme1n1", "text"),
              "fstype": ("xfs", "text")}

@@ -124,7 +124,7 @@ def read_loose(path: str) -> Capture:
     if not snapshots:
         raise usage_error(f"{path} holds no capture: no index.json, no nvidia-smi-q.xml, no files/unixtime.*")
     snapshots.sort(key=lambda snapshot: snapshot.moment.unix)
-    return Capture(tuple(snapshots), ProbeContext(), "")
+    return Capture(tuple(snapshots), ProbeContext(is_known=False), "")
 
 
 def _flat(path: str) -> List[Snapshot]:

@@ -92,7 +92,17 @@ def flush(portal: Portal, spool: Spool, unspooled: Sequence[Entry] = ()) -> Flus
         entry = spool.load(one) if isinstance(one, str) else one
         if entry is not None:
             round_.deliver(entry)
-    return round_.summary()
+    flushed = round_.summary()
+    lose(spool, [entry for entry in unspooled if not entry.path and entry.report_id not in flushed.answers])
+    return flushed
+
+
+def lose(spool: Spool, entries: Sequence[Entry]) -> None:
+    """Count reports that lay in memory only and end with this process, for a later report to tell."""
+    try:
+        spool.count_lost(len(entries))
+    except OSError:
+        pass  # not even memory takes a file: the tick says that its state cannot be kept
 
 
 class _Flush:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Protocol, Sequence, Tuple
 
 from readiness_agent.facts import MISSING, NOT_CAPTURED, CouldNotMeasure
 from readiness_agent.node import Moment
@@ -113,6 +113,6 @@ class ReplaySource:
 
 
 def merged(first: ProbeContext, second: ProbeContext) -> ProbeContext:
-    """Settings of *first*, and of *second* where it has none. Never anything disruptive: nothing is live here."""
-    job_user: Optional[str] = first.job_user or second.job_user
-    return ProbeContext(job_user, first.checkpoint_dir or second.checkpoint_dir, allow_disruptive=False)
+    """Settings of *first*, and of the capture (*second*) where it has none. Nothing disruptive: nothing is live."""
+    job_user, checkpoint_dir = first.job_user or second.job_user, first.checkpoint_dir or second.checkpoint_dir
+    return ProbeContext(job_user, checkpoint_dir, allow_disruptive=False, is_known=second.is_known)

@@ -149,7 +149,8 @@ def all_evidence(outcome: Outcome) -> List[Dict[str, Any]]:
     """The raw texts of one probe, 4 kB of them together."""
     left, entries = MAX_EVIDENCE, []
     for text, items in outcome.result.evidence:
-        cut = text.encode("utf-8", "replace")[:left].decode("utf-8", "ignore")
+        kept = text.replace("\0", "\ufffd")  # a database holds no NUL, and the digest is of what is kept
+        cut = kept.encode("utf-8", "replace")[:left].decode("utf-8", "ignore")
         left -= len(cut.encode())
         digest = hashlib.sha256(cut.encode()).hexdigest()
         entry = {"probe": outcome.probe.name, "text": cut, "truncated": len(cut) < len(text), "sha256": digest}

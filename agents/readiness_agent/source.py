@@ -13,7 +13,7 @@ import time
 from io import FileIO
 from typing import Callable, Dict, List, NamedTuple, Optional, Protocol, Sequence, Tuple, Union
 
-from readiness_agent.facts import DENIED, ERROR, MISSING, UNREADABLE, CouldNotMeasure, ProbeResult
+from readiness_agent.facts import DENIED, ERROR, MISSING, NOT_CAPTURED, UNREADABLE, CouldNotMeasure, ProbeResult
 
 Json = Union[None, bool, int, float, str, List["Json"], Dict[str, "Json"]]
 
@@ -106,8 +106,17 @@ class ProbeContext(NamedTuple):
     job_user: Optional[str] = None
     checkpoint_dir: Optional[str] = None
     allow_disruptive: bool = False
+    is_known: bool = True
+    """False for a capture that does not hold the captured node's configuration: what is not set was not captured."""
     memory_dir: Optional[str] = None
     """Directory in which a probe may keep what it saw on an earlier tick; None: nothing is remembered."""
+
+
+def not_configured(context: ProbeContext, setting: str) -> CouldNotMeasure:
+    """Why a *setting* that a probe needs is not there: nobody set it, or a capture does not hold what was set."""
+    if context.is_known:
+        return CouldNotMeasure(MISSING, f"agent.json names no {setting}")
+    return CouldNotMeasure(NOT_CAPTURED, f"{setting} of agent.json: not in this capture")
 
 
 class Probe(NamedTuple):

@@ -125,6 +125,11 @@ class Spool:
         except OSError:
             pass  # a read-only disk: it stays, and is refused and counted when it can be moved
 
+    def count_lost(self, reports: int) -> None:
+        """*reports* were never on the disk and are gone; raises OSError when that cannot even be counted in memory."""
+        if reports:
+            self._count({"spool": reports})
+
     def _keep_newest_bad(self) -> None:
         kept = [os.path.join(self.bad, name) for name in os.listdir(self.bad)]
         for oldest in sorted(kept, key=lambda each: os.stat(each).st_ctime_ns)[:-KEPT_BAD]:
@@ -187,7 +192,10 @@ def _split(path: str) -> Tuple[Dict[str, Any], bytes]:
         head, separator, body = file.read().partition(b"\n")
     if not separator:
         raise ValueError("no first line")
-    value = json.loads(head)
+    try:
+        value = json.loads(head)
+    except RecursionError as error:
+        raise ValueError("the first line is no JSON of ours") from error
     if not isinstance(value, dict):
         raise ValueError("the first line is no object")
     return value, body

@@ -10,7 +10,7 @@ from readiness_agent.agent import Agent
 from readiness_agent.files import remove_leftovers
 from readiness_agent.node import Moment, now
 from readiness_agent.plan import Due, checked_plan, due_reports, jitter, note_outcome, should_ask, wanted_reports
-from readiness_agent.push import Flushed, flush, store
+from readiness_agent.push import Flushed, flush, lose, store
 from readiness_agent.report import Measured, build_report, choose_evidence, is_job_running
 from readiness_agent.source import Probe
 from readiness_agent.spool import Entry
@@ -61,7 +61,7 @@ class Tick:
             due = self.due(started)
         self._measure(due)
         self._trim_spool()
-        sent = self._push() if may_talk else 0
+        sent = self._push() if may_talk else self._keep_silent()
         if sent:
             self._refresh_decisions()
         self.agent.portal.close()
@@ -156,6 +156,11 @@ class Tick:
         flushed = flush(self.agent.portal, self.agent.spool, self._unspooled)
         self._learn(flushed)
         return flushed.sent
+
+    def _keep_silent(self) -> int:
+        """Not a word to the portal; what no disk took is lost with that."""
+        lose(self.agent.spool, self._unspooled)
+        return 0
 
     def _trim_spool(self) -> None:
         try:

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from rest_framework.request import Request
 
 from checks.domain.errors import CountersignError
+from checks.services.evidence import digest_of
 from checks.services.report_v1 import ReportV1
 
 MOST_COMPRESSED: Final = 1024 * 1024
@@ -43,6 +44,19 @@ class TooLarge(CountersignError):
 
     def __init__(self) -> None:
         super().__init__("The body is over 1 MiB compressed or 8 MiB plain; send less at a time.")
+
+
+class WrongEvidence(CountersignError):
+    """A text that is not the one its digest was made of: nobody may read facts beside another text than theirs."""
+
+    code = "evidence_mismatch"
+    status = 422
+
+    def __init__(self, place: int, probe: str) -> None:
+        super().__init__(
+            f"evidence[{place}] of {probe!r} does not match its sha256: the text was changed after it was hashed; "
+            "send the text as it was hashed (UTF-8, with U+FFFD for NUL)."
+        )
 
 
 class NotValid(CountersignError):
@@ -84,10 +98,14 @@ def decode_report(body: bytes, *, encoding: str) -> ReportV1:
         BadBody: truncated or damaged gzip, or no JSON.
         TooLarge: over 1 MiB compressed or 8 MiB plain.
         NotValid: an unknown or missing field, a wrong type, another schema; the message names the path.
+        WrongEvidence: a text that its digest does not fit.
     """
     report = _decoded(_plain(body, encoding), _DECODER)
     if report.captured_at is not None and not _EARLIEST <= report.captured_at <= _LATEST:
         raise NotValid("The body is not valid: captured_at lies outside of the years 2000 to 2999.")
+    for place, sent in enumerate(report.evidence):
+        if digest_of(sent.text) != sent.sha256:
+            raise WrongEvidence(place, sent.probe)
     return report
 
 

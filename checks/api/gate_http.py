@@ -1,9 +1,9 @@
 """One gate answer over HTTP: JSON with an ETag, or plain text for shells; and how long it holds."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.utils.http import parse_etags
 from rest_framework.request import Request
@@ -69,12 +69,23 @@ def _reason_line(reason: Mapping[str, Any]) -> str:
     place = " ".join(part for part in (reason["node"], reason["subject"], reason["item"]) if part)
     line = f"{place} {reason['verdict']} ({reason['code']})".strip()
     if reason["value"] is not None:
-        line += f": {reason['value']}"
+        line += f": {_plain(reason['value'])}"
     if reason["threshold"] is not None:
-        line += f", threshold {reason['threshold']}"
+        line += f", threshold {_plain(reason['threshold'])}"
     if reason["remedy"]:
         line += f"; {reason['remedy']}"
     return f"{line} [{reason['owner']}]"
+
+
+def _plain(value: Any) -> str:
+    """A value as the JSON answer spells it, but for quotes: ``false``; and a whole number without ``.0``."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value))
+    return str(value)
 
 
 def _with_lifetime(response: HttpResponse, answer: Mapping[str, Any]) -> HttpResponse:
@@ -89,4 +100,4 @@ def _printable(text: str) -> str:
 
 
 def _dump(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    return msgspec.json.encode(value)

@@ -12,7 +12,11 @@ from rest_framework.views import APIView
 
 from checks.api.authentication import BearerToken
 from checks.api.permissions import HasScope
+from checks.selectors.signs import State
 from checks.selectors.status import PortalStatus, portal_status
+
+
+_GRADES = {State.OK: 0, State.AMBER: 1, State.RED: 2}
 
 
 class StatusCollector(Collector):
@@ -31,6 +35,12 @@ class StatusCollector(Collector):
             if sign.age_s is not None:
                 ages.add_metric([sign.name], sign.age_s)
         yield ages
+        ledger = GaugeMetricFamily(
+            "countersign_ledger_state", "The chain and each place of anchors: 0 well, 1 late, 2 wrong.", labels=["name"]
+        )
+        for each in status.ledger:
+            ledger.add_metric([each.name], _GRADES[each.state])
+        yield ledger
         yield _gauge("countersign_outbox_unsent", "Tasks not yet handed to the broker.", status.unsent)
         yield _gauge("countersign_outbox_oldest_seconds", "Age of the oldest of them.", status.oldest_unsent.age_s or 0)
         yield _gauge("countersign_nodes", "Nodes enrolled and not retired.", status.nodes)

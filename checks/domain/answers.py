@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from checks.domain.canonical import Tag, digest
+from checks.domain.canonical import Tag
 from checks.domain.signoff import SignState
 from checks.domain.units import Scalar, Threshold
 from checks.domain.verdicts import RANK, Cadence, Decision, Layer, Owner, Purpose, Reason, Verdict
@@ -113,6 +115,7 @@ class Answer:
 
     A *ready* answer may have reasons too: what is waived, what an override accepts, what stops nodes of the pool that
     are not needed.
+    ``holds_until`` is the last moment before the clock alone changes anything in it but its own times and ages.
     """
 
     decision: Decision
@@ -131,6 +134,7 @@ class Answer:
     maintenance: Maintenance = NO_MAINTENANCE
     basis: Basis = Basis.CHECKS
     signatures: tuple[LayerSigned, ...] = ()
+    holds_until: datetime | None = None
 
     @property
     def ready(self) -> bool:
@@ -184,7 +188,8 @@ class Answer:
 
 def etag(body: object) -> str:
     """What an answer's ETag is: the hash of its *body* without what moves with the clock alone."""
-    return digest(Tag.ANSWER, _still(body))
+    still = json.dumps(_still(body), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(Tag.ANSWER.encode() + b"\0" + still.encode()).hexdigest()
 
 
 def _still(part: object) -> object:

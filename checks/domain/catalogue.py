@@ -11,6 +11,7 @@ from checks.domain.canonical import Tag, digest
 from checks.domain.hardware import Profile, read_profile
 from checks.domain.item_tables import read_item
 from checks.domain.items import Item
+from checks.domain.reference import REFERENCE_FILES, Reference, read_reference
 from checks.domain.tables import CatalogueError, CatalogueInvalid, Table
 from checks.domain.verdicts import Layer
 
@@ -23,7 +24,7 @@ _PROFILES = "profiles"
 #: A catalogue's files by their name under its folder, parsed from TOML (or read back from the database).
 Files = Mapping[str, Mapping[str, object]]
 
-Entries = Mapping[str, Item] | Mapping[str, Profile]
+Entries = Mapping[str, Item] | Mapping[str, Profile] | Mapping[str, Reference]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Change:
     """One item or profile that differs between two catalogues; ``parts`` names what changed in it."""
 
     kind: str  # added | removed | changed
-    what: str  # item | profile
+    what: str  # item | profile | table
     key: str
     parts: tuple[str, ...] = ()
 
@@ -49,7 +50,8 @@ class FactLabel:
 class Catalogue:
     """Every item and hardware profile of one version; items in the order in which a reader meets them.
 
-    ``labels`` name facts for people, by fact, or by ``item.fact`` where a fact means something else in one item.
+    ``labels`` name facts for people, by fact, or by ``item.fact`` where a fact means something else in one item;
+    ``reference`` are tables about products, which hold for every profile.
     ``files`` is what the catalogue was read from; it is kept so that the database stores exactly what was loaded.
     """
 
@@ -57,6 +59,7 @@ class Catalogue:
     items: Mapping[str, Item]
     profiles: Mapping[str, Profile]
     labels: Mapping[str, FactLabel]
+    reference: Reference
     files: Files
 
     @property
@@ -100,11 +103,12 @@ class Catalogue:
         """What one finds in *other* that was different here, sorted by kind and key."""
         items = _compare("item", self.items, other.items)
         profiles = _compare("profile", self.profiles, other.profiles)
-        return (*items, *profiles)
+        tables = _compare("table", {"reference": self.reference}, {"reference": other.reference})
+        return (*items, *profiles, *tables)
 
 
 def load_catalogue(path: Path) -> Catalogue:
-    """Read ``catalogue.toml``, one file a layer and ``profiles/*.toml`` under *path*.
+    """Read ``catalogue.toml``, one file a layer, the tables of reference and ``profiles/*.toml`` under *path*.
 
     Raises:
         CatalogueInvalid: every mistake that was found, each with its file, item and key.
@@ -130,6 +134,7 @@ def _read(files: Files, errors: list[CatalogueError]) -> Catalogue:
         items=dict(_items(files, errors)),
         profiles=dict(_profiles(files, errors)),
         labels=dict(_labels(files, errors)),
+        reference=read_reference(files, errors),
         files=files,
     )
     head.close()
@@ -179,7 +184,7 @@ def _profiles(files: Files, errors: list[CatalogueError]) -> Iterator[tuple[str,
         if file.startswith(f"{_PROFILES}/"):
             key = Path(file).stem
             yield key, read_profile(Table(held, file, key, errors), key)
-        elif file not in (_HEAD, _FACTS) and file not in layers:
+        elif file not in (_HEAD, _FACTS, *REFERENCE_FILES) and file not in layers:
             errors.append(CatalogueError(file, "-", "-", "is not the file of a layer"))
 
 

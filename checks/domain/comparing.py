@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator as op
+import re
 from collections.abc import Callable, Mapping
 
 from checks.domain.errors import UnitMismatch
@@ -20,7 +21,13 @@ SIGNS = {
     Operator.IN: "one of",
     Operator.NOT_IN: "none of",
     Operator.BITMASK: "no bit of",
+    Operator.ONLY: "only",
+    Operator.WITHOUT: "none of",
 }
+
+#: How a list that came as text says that it is empty.
+NOTHING = "none"
+_HOW_OFTEN = re.compile(r" \([0-9]+x\)\Z")
 
 
 def compare(operator: Operator, measured: Scalar, threshold: Threshold) -> bool:
@@ -56,6 +63,32 @@ def _no_bit_set(measured: Scalar, threshold: Threshold) -> bool:
     return not _whole(measured) & _whole(threshold)
 
 
+def entries(measured: Scalar) -> tuple[str, ...]:
+    """What a list that came as text holds: ``13 (2x), 79`` is 13 and 79, ``none`` is nothing.
+
+    Raises:
+        UnitMismatch: it is no such list; an empty text is none, because nobody can tell what was left out.
+    """
+    found = tuple(_HOW_OFTEN.sub("", one.strip()) for one in str(measured).split(","))
+    if not isinstance(measured, str) or not all(found):
+        raise UnitMismatch(f"{measured!r} is no list")
+    return () if found == (NOTHING,) else found
+
+
+def _listed(threshold: Threshold) -> tuple[Scalar, ...]:
+    if not isinstance(threshold, tuple):
+        raise UnitMismatch("only and without need a list of values")
+    return threshold
+
+
+def _only(measured: Scalar, threshold: Threshold) -> bool:
+    return set(entries(measured)) <= set(_listed(threshold))
+
+
+def _without(measured: Scalar, threshold: Threshold) -> bool:
+    return set(entries(measured)).isdisjoint(_listed(threshold))
+
+
 def _whole(value: object) -> int:
     number = as_number(value)
     if not float(number).is_integer():
@@ -73,4 +106,6 @@ COMPARATORS: Mapping[Operator, Callable[[Scalar, Threshold], bool]] = {
     Operator.IN: _among,
     Operator.NOT_IN: lambda measured, threshold: not _among(measured, threshold),
     Operator.BITMASK: _no_bit_set,
+    Operator.ONLY: _only,
+    Operator.WITHOUT: _without,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from checks.domain.items import Criterion, Operator
+from checks.domain.items import Criterion, NeedsLoad, Operator
 from checks.domain.memory import ItemMemory, Reading, Step
 from checks.domain.units import Scalar, as_number
 
@@ -34,8 +34,10 @@ def held(
     runs = after["runs"] = dict(before.get("runs", {})) if unbroken else {}
     found: dict[str, Reading] = {}
     for criterion in criteria:
-        if criterion.operator is Operator.SUSTAINED and criterion.fact in facts:
-            key = criterion.reading_key
+        key = criterion.reading_key
+        if criterion.needs_load is NeedsLoad.ONLY and criterion.fact not in facts:
+            runs.pop(key, None)  # what is held under load only ends with the load
+        elif criterion.operator is Operator.SUSTAINED and criterion.fact in facts:
             runs[key] = _recent(climb(runs.get(key, []), criterion.compare, at, facts[criterion.fact]), criterion, at)
             found[key] = [step["level"] for step in runs[key][:1] if _old_enough(step, criterion, at)]
     return found

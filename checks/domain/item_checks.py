@@ -28,7 +28,8 @@ SPREAD = ("_min", "_max", "_mean")
 #: ``survives`` reads these beside the configured value.
 SURVIVES_FACTS = ("live", "configured_state")
 
-_LISTS = frozenset({Operator.IN, Operator.NOT_IN})
+_IN_TEXT = frozenset({Operator.ONLY, Operator.WITHOUT, Operator.NEW_ENOUGH})
+_LISTS = frozenset({Operator.IN, Operator.NOT_IN}) | _IN_TEXT
 _ORDERINGS = frozenset({Operator.LT, Operator.LE, Operator.GT, Operator.GE})
 _NUMERIC = _ORDERINGS | {Operator.BITMASK, Operator.DELTA_OVER, Operator.BALANCED}
 _UNDER_LOAD = COMPARISONS | {Operator.DELTA_OVER, Operator.SUSTAINED}
@@ -38,7 +39,8 @@ _OWN_KEYS = {
     "hold": ("for", frozenset({Operator.SUSTAINED})),
     "compare": ("compare", frozenset({Operator.SUSTAINED, Operator.SURVIVES})),
     "kernel_default": ("kernel_default", frozenset({Operator.SURVIVES})),
-    "threshold_fact": ("threshold_fact", COMPARISONS),
+    "threshold_fact": ("threshold_fact", COMPARISONS - _LISTS),
+    "by": ("by", frozenset({Operator.NEW_ENOUGH})),
 }
 
 
@@ -49,12 +51,23 @@ def mistakes(item: Item) -> Iterator[Mistake]:
     for name in item.identity:
         if name not in item.facts:
             yield "identity", f"{name!r} is not among the item's facts"
+    for share, fact in item.shares.items():
+        yield from _of_share(item, share, fact)
     if not item.criteria and not item.shadow:
         yield "criteria", "are missing; an item without a criterion can never pass"
     for key, criteria in (("criteria", item.criteria), ("warn_criteria", item.warn_criteria)):
         yield from _each(key, criteria, lambda criterion: _of_criterion(item, criterion))
     for key, conditions in (("exempt", item.exempt), ("not_judged", item.not_judged)):
         yield from _each(key, conditions, lambda condition: _of_condition(item, condition))
+
+
+def _of_share(item: Item, share: str, fact: str) -> Iterator[Mistake]:
+    if item.facts.get(share) is not Unit.RATIO:
+        yield f"shares.{share}", f"must be among the item's facts, with the unit {Unit.RATIO}"
+    if item.facts.get(fact, Unit.TEXT).kind is not Kind.NUMBER:
+        yield f"shares.{share}", f"{fact!r} is no number among the item's facts"
+    if LOAD_FACT.get(item.scope) != "utilization" or "utilization" not in item.facts:
+        yield f"shares.{share}", "compares loaded GPUs: the scope must be gpu, with the fact utilization"
 
 
 def _each(key: str, held: Iterable[T], check: Callable[[T], Iterable[Mistake]]) -> Iterator[Mistake]:
@@ -79,7 +92,7 @@ def facts_of(criterion: Criterion) -> tuple[str, ...]:
         return tuple(criterion.fact + suffix for suffix in SPREAD)
     if criterion.operator is Operator.SURVIVES:
         return (criterion.fact, *SURVIVES_FACTS)
-    return tuple(filter(None, (criterion.fact, criterion.threshold_fact)))
+    return tuple(filter(None, (criterion.fact, criterion.threshold_fact, criterion.by)))
 
 
 def _facts_read(item: Item, criterion: Criterion) -> Iterator[Mistake]:
@@ -100,6 +113,8 @@ def _inner_comparison(criterion: Criterion) -> Iterator[Mistake]:
         yield "compare", f"must be one of {', '.join(sorted(allowed))} with the operator {criterion.operator}"
     if criterion.operator is Operator.SUSTAINED and criterion.hold is None:
         yield "for", 'is missing; say for how long, for example "5m"'
+    if criterion.operator is Operator.NEW_ENOUGH and criterion.by is None:
+        yield "by", "is missing; name the fact that the table is looked up by"
 
 
 def _one_threshold(criterion: Criterion) -> Iterator[Mistake]:
@@ -130,6 +145,8 @@ def threshold_mistakes(threshold: Threshold, comparison: Operator, unit: Unit) -
     if comparison in _LISTS and not isinstance(threshold, tuple):
         yield f"must be a list with the operator {comparison}"
     if comparison in _NUMERIC and unit.kind is not Kind.NUMBER:
+        yield f"cannot be held against a fact of unit {unit} with the operator {comparison}"
+    if comparison in _IN_TEXT and unit.kind is not Kind.TEXT:
         yield f"cannot be held against a fact of unit {unit} with the operator {comparison}"
     for value in values:
         if not fits(value, Unit.RATIO if comparison is Operator.BALANCED else unit):

@@ -34,6 +34,7 @@ def read_item(table: Table, key: str, layer: Layer) -> Item:
         traits=frozenset(table.members("traits", Trait)),
         identity=tuple(str(name) for name in table.take("identity", list, [])),
         facts=_facts(table),
+        shares=_shares(table),
         criteria=table.each("criteria", read_criterion),
         warn_criteria=table.each("warn_criteria", read_criterion),
         exempt=table.each("exempt", read_condition),
@@ -59,6 +60,7 @@ def read_criterion(table: Table) -> Criterion:
         hold=table.span("for"),
         needs_load=table.choice_or_none("needs_load", NeedsLoad),
         kernel_default=read_threshold(table, "kernel_default"),
+        by=table.name_or_none("by"),
     )
 
 
@@ -100,3 +102,10 @@ def _texts(table: Table, note: Table, language: str) -> Texts:
 def _facts(table: Table) -> dict[str, Unit]:
     inner = table.table("facts")
     return {name: inner.choice(name, Unit) for name in inner.held}
+
+
+def _shares(table: Table) -> dict[str, str]:
+    if "shares" not in table.held:
+        return {}
+    inner = table.table("shares")
+    return {name: inner.text(name) for name in inner.held}

@@ -28,17 +28,20 @@ class Operator(StrEnum):
     IN = "in"
     NOT_IN = "not_in"
     BITMASK = "bitmask"
+    ONLY = "only"
+    WITHOUT = "without"
     DELTA_OVER = "delta_over"
     SUSTAINED = "sustained"
     UNIFORM = "uniform"
     BALANCED = "balanced"
     SURVIVES = "survives"
+    NEW_ENOUGH = "new_enough"
 
 
 #: Operators that compare one value with one threshold, and may be used inside others and in conditions.
 COMPARISONS = frozenset({
     Operator.EQ, Operator.NE, Operator.LT, Operator.LE, Operator.GT, Operator.GE,
-    Operator.IN, Operator.NOT_IN, Operator.BITMASK,
+    Operator.IN, Operator.NOT_IN, Operator.BITMASK, Operator.ONLY, Operator.WITHOUT,
 })  # fmt: skip
 
 
@@ -74,9 +77,10 @@ LIVE_DEFAULT = "live"
 class Criterion:
     """One machine-readable condition, e.g. ``live ge 5000``.
 
-    ``threshold_from`` names a threshold of the profile, ``threshold_fact`` another fact of the same subject; at most
-    one of the three is given. ``window`` is the time span of ``delta_over`` (none: since the previous sample), ``hold``
-    how long ``sustained`` must have held to fail, ``compare`` the comparison inside ``sustained`` and ``survives``.
+    ``threshold_from`` names a threshold of the profile or of one of the catalogue's tables, ``threshold_fact`` another
+    fact of the same subject; at most one of the three is given. ``window`` is the time span of ``delta_over`` (none:
+    since the previous sample), ``hold`` how long ``sustained`` must have held to fail, ``compare`` the comparison
+    inside ``sustained`` and ``survives``, ``by`` the fact by which ``new_enough`` finds its row.
     """
 
     fact: str
@@ -89,12 +93,13 @@ class Criterion:
     hold: timedelta | None = None
     needs_load: NeedsLoad | None = None
     kernel_default: Threshold | None = None
+    by: str | None = None
     #: What a reading for this criterion is stored under: all that decides how it is measured, and no threshold.
     reading_key: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        parts = (self.fact, self.operator, self.compare, self.threshold_fact, _span(self.window), _span(self.hold))
-        object.__setattr__(self, "reading_key", ":".join(part for part in parts if part))
+        others = (self.compare, self.threshold_fact, self.by, _span(self.window), _span(self.hold))
+        object.__setattr__(self, "reading_key", ":".join(filter(None, (self.fact, self.operator, *others))))
 
     def as_json(self) -> dict[str, object]:
         """The criterion in the form that is hashed and signed; what is absent is left out."""
@@ -109,6 +114,7 @@ class Criterion:
             "for_s": self.hold and self.hold.total_seconds(),
             "needs_load": self.needs_load,
             "kernel_default": self.kernel_default,
+            "by": self.by,
         }
         return {name: value for name, value in given.items() if value is not None}
 
@@ -163,6 +169,8 @@ class Item:
     traits: frozenset[Trait] = frozenset()
     identity: tuple[str, ...] = ()
     facts: Mapping[str, Unit] = field(default_factory=dict)
+    #: Facts that step one works out: a subject's share of the middle value among its loaded peers, by the fact shared.
+    shares: Mapping[str, str] = field(default_factory=dict)
     criteria: tuple[Criterion, ...] = ()
     warn_criteria: tuple[Criterion, ...] = ()
     exempt: tuple[Condition, ...] = ()
@@ -212,7 +220,7 @@ class Item:
             "traits": sorted(self.traits),
             "exempt": [condition.as_json() for condition in self.exempt],
             "not_judged": [condition.as_json() for condition in self.not_judged],
-        }
+        } | ({"shares": dict(self.shares)} if self.shares else {})
 
     def parts(self) -> dict[str, object]:
         """Every part of the item by name, for telling what changed between two catalogues."""

@@ -19,6 +19,7 @@ from checks.domain.items import Item, Operator
 from checks.domain.loading import PACKETS, remember_load, shown_load
 from checks.domain.memory import Blank, ItemMemory, Value
 from checks.domain.outcomes import Sample
+from checks.domain.peers import shares_of
 from checks.domain.profiles import Ruleset
 from checks.domain.surviving import remember_boot
 from checks.domain.units import Scalar, fits
@@ -100,6 +101,7 @@ def measure_covered(
     A subject without a fact or a problem is *missing* where others were seen (too few), else *not measured*.
     """
     item, facts, problems = ruleset.items[item_key], list(facts), list(problems)
+    facts += shares_of(item, facts)
     expected, seen = ruleset.subjects(item_key), {fact.subject for fact in facts} - {WHOLE_NODE}
     subjects = expected if expected == (WHOLE_NODE,) else tuple(dict.fromkeys([*expected, *sorted(seen | {*memories})]))
     result = {}

@@ -18,6 +18,7 @@ from checks.domain.outcomes import MET, Outcome, Sample, missed, unknown
 from checks.domain.surviving import survives
 from checks.domain.units import Threshold, as_number
 from checks.domain.verdicts import Reason
+from checks.domain.versions import least_version, version
 
 Read = Callable[[Criterion, Sample], Reading | Outcome]
 Check = Callable[[Criterion, Sample, Reading], Outcome]
@@ -48,8 +49,7 @@ def check(criterion: Criterion, sample: Sample, reading: Reading) -> Outcome:
 
 
 def _read_fact(criterion: Criterion, sample: Sample) -> Reading | Outcome:
-    names = (criterion.fact, criterion.threshold_fact) if criterion.threshold_fact else (criterion.fact,)
-    return _read_all(names, sample)
+    return _read_all(tuple(filter(None, (criterion.fact, criterion.threshold_fact, criterion.by))), sample)
 
 
 def _read_spread(criterion: Criterion, sample: Sample) -> Reading | Outcome:
@@ -112,6 +112,17 @@ def _check_spread(criterion: Criterion, sample: Sample, reading: Reading) -> Out
     return missed(f"{criterion.fact} spreads by {spread:.4g} of its mean, needs ≤ {_shown(_threshold(criterion))}")
 
 
+def _check_new_enough(criterion: Criterion, sample: Sample, reading: Reading) -> Outcome:
+    """A row that the table lacks is *unknown*: nobody told us what is needed, which is not that nothing is."""
+    measured, wanted_by = (str(one) for one in reading)
+    least = least_version(_threshold(criterion), wanted_by)
+    if least is None:
+        return unknown(Reason.NO_THRESHOLD, f"nothing states which {criterion.fact} {criterion.by} {wanted_by} needs")
+    if version(measured) >= version(least):
+        return MET
+    return missed(f"{criterion.fact} {measured}, {criterion.by} {wanted_by} needs ≥ {least}")
+
+
 def _check_uniform(criterion: Criterion, sample: Sample, reading: Reading) -> Outcome:
     """One node's value is good once it is known; nodes are compared when somebody asks (`checks.domain.uniform`)."""
     return MET
@@ -138,5 +149,6 @@ _CHECKS: Mapping[Operator, Check] = {
     Operator.DELTA_OVER: _check_gain,
     Operator.SUSTAINED: _check_held,
     Operator.BALANCED: _check_spread,
+    Operator.NEW_ENOUGH: _check_new_enough,
     Operator.UNIFORM: _check_uniform,
 }

@@ -18,6 +18,7 @@ from checks.domain.hardware import Profile
 from checks.domain.items import Condition, Criterion, Item, Operator
 from checks.domain.overrides import Overrides
 from checks.domain.passing import Passes, passing
+from checks.domain.reference import Reference
 from checks.domain.uniform import is_compared
 from checks.domain.units import Threshold
 from checks.domain.verdicts import NODE_HELD, Cadence, Scope, Source
@@ -74,7 +75,7 @@ class Ruleset:
             known = ", ".join(sorted(catalogue.profiles))
             raise UnknownProfile(f"There is no hardware profile {profile_key!r}; choose one of {known}.")
         own = Overrides.read(overrides, catalogue.items)
-        resolver = _Resolver(profile, own)
+        resolver = _Resolver(profile, own, catalogue.reference)
         return cls(
             catalogue_version=catalogue.version,
             profile=profile,
@@ -119,6 +120,7 @@ class Ruleset:
 class _Resolver:
     profile: Profile
     overrides: Overrides
+    reference: Reference
 
     def item(self, item: Item) -> Item:
         """*item* with thresholds put in and trait conditions settled; its version stays the catalogue's."""
@@ -142,8 +144,8 @@ class _Resolver:
     def _stated(self, criterion: Criterion) -> Threshold | None:
         if criterion.threshold_from is None:
             return criterion.threshold
-        named = self.overrides.named
-        return named.get(criterion.threshold_from, self.profile.thresholds.get(criterion.threshold_from))
+        places = (self.overrides.named, self.profile.thresholds, self.reference.thresholds)
+        return next((place[criterion.threshold_from] for place in places if criterion.threshold_from in place), None)
 
     def _conditions(self, conditions: tuple[Condition, ...]) -> Iterator[Condition]:
         for condition in conditions:
@@ -158,7 +160,8 @@ def _applies(item: Item, profile: Profile) -> bool:
 
 def _judged_under(catalogue: Catalogue, profile: Profile, overrides: Overrides) -> str:
     items = {key: _rules_of(item) for key, item in catalogue.items.items()}
-    return digest(Tag.RULES, {"items": items, "profile": profile.semantics(), "overrides": overrides.semantics()})
+    rules = {"items": items, "profile": profile.semantics(), "overrides": overrides.semantics()}
+    return digest(Tag.RULES, rules | {"reference": catalogue.reference.semantics()})
 
 
 def _rules_of(item: Item) -> dict[str, object]:

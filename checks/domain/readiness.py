@@ -35,7 +35,19 @@ from checks.domain.looking import (
 )
 from checks.domain.verdicts import Decision, Owner, Purpose, Reason, Verdict
 
-__all__ = ["Answer", "BadRow", "Clean", "Maintenance", "NodeSummary", "Question", "Why", "decide", "etag", "expires_at"]
+__all__ = [
+    "Answer",
+    "BadRow",
+    "Clean",
+    "Maintenance",
+    "NodeSummary",
+    "Question",
+    "Why",
+    "answer_at",
+    "decide",
+    "etag",
+    "expires_at",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +89,7 @@ def decide(
     whole = [*_of_question(question, found=len(summaries) + len(clean.nodes))]
     decisions = [Decision.READY] * bool(clean.nodes) + [node.decision for node in seen.values()]
     reasons = sorted([*whole, *(why for node in seen.values() for why in node.reasons)], key=lambda why: why.order)
+    known_ends = [*ends, *_ends_of(clean, summaries)]
     return Answer(
         decision=_overall(whole, decisions),
         purpose=question.purpose,
@@ -84,7 +97,7 @@ def decide(
         run=question.run,
         catalogue_version=question.catalogue_version,
         evaluated_at=now,
-        expires_at=expires_at(now, [*ends, *_ends_of(clean, summaries)]),
+        expires_at=expires_at(now, known_ends),
         asked=len(clean.nodes) + len(summaries) + len(question.unknown_nodes),
         ready_nodes=(*clean.nodes, *(name for name, node in seen.items() if node.decision is Decision.READY)),
         not_ready_nodes=tuple(name for name, node in seen.items() if node.decision is not Decision.READY),
@@ -92,7 +105,14 @@ def decide(
         reasons=tuple(reasons[:REASONS_SHOWN]),
         reasons_total=len(whole) + sum(node.total for node in seen.values()),
         maintenance=maintenance,
+        holds_until=min((end for end in known_ends if end >= now), default=None),
     )
+
+
+def answer_at(answer: Answer, now: datetime) -> Answer:
+    """The same *answer* at a later moment, up to its ``holds_until``: what `decide` would say again then."""
+    ends = () if answer.holds_until is None else (answer.holds_until,)
+    return replace(answer, evaluated_at=now, expires_at=expires_at(now, ends))
 
 
 def _ends_of(clean: Clean, summaries: Iterable[NodeSummary]) -> Iterator[datetime]:

@@ -9,7 +9,10 @@ import msgspec
 
 from checks.domain.errors import CountersignError
 from checks.models import Token
+from checks.selectors.gate_memory import Kept, Memory
 from checks.selectors.prepared import Statement, fetch_row
+
+_memory: Memory[tuple["Asker", "GateContext | None"]] = Memory()
 
 
 class NoSuchCluster(CountersignError):
@@ -37,13 +40,14 @@ class GateContext:
     """What one statement tells before any node is looked at.
 
     ``suspect_items`` have an open circuit breaker: they failed on so many nodes at once that the check itself is in
-    doubt. ``sweep_at`` is when missing evidence was last written down (None: never).
+    doubt. ``sweep_at`` is when missing evidence was last written down (None: never). All was read in ``snapshot``.
     """
 
     cluster: GateCluster
     catalog_version: str
     suspect_items: frozenset[str]
     sweep_at: datetime | None
+    snapshot: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +61,23 @@ class Asker:
 def context_of_token(*, key: str, cluster: str, now: datetime) -> tuple[Asker, GateContext | None] | None:
     """The token with the public part *key* and the cluster, in one statement; None when there is no such token.
 
+    What the process knows already is not told again: the statement says only that nothing has changed.
+
     The context is None where the cluster does not exist, is closed, or is not bound to the token: the three look alike
     from outside. The caller has to check the secret before it tells anything.
     """
-    row = fetch_row(_OF_TOKEN, {"key": key, "slug": cluster, "now": now})
+    kept = _memory.find((key, cluster), now=now)
+    snapshot = kept.snapshot if kept is not None else ""
+    row = fetch_row(_OF_TOKEN, {"key": key, "slug": cluster, "now": now, "known": snapshot})
     if row is None:
         return None
+    if kept is not None and row[0] is None:
+        return kept.what
     found = _DECODER.decode(row[0])
     token = Token(**msgspec.structs.asdict(found.token)) if found.token else Token()
-    return Asker(token, found.hostname or ""), _context(found)
+    told = Asker(token, found.hostname or ""), _context(found)
+    _memory.keep((key, cluster), Kept(told, found.snapshot, now, found.suspects_until))
+    return told
 
 
 def context_of_person(*, user: Any, cluster: str, now: datetime) -> GateContext | None:
@@ -98,7 +110,9 @@ class _Found(msgspec.Struct, frozen=True):
     cluster: GateCluster | None
     version: str | None
     suspects: list[str] | None
+    suspects_until: datetime | None
     sweep_at: datetime | None
+    snapshot: str
 
 
 _DECODER: Final = msgspec.json.Decoder(_Found)
@@ -107,7 +121,8 @@ _DECODER: Final = msgspec.json.Decoder(_Found)
 def _context(found: _Found) -> GateContext | None:
     if found.cluster is None:
         return None
-    return GateContext(found.cluster, found.version or "", frozenset(found.suspects or ()), found.sweep_at)
+    suspects = frozenset(found.suspects or ())
+    return GateContext(found.cluster, found.version or "", suspects, found.sweep_at, found.snapshot)
 
 
 def _object(alias: str, row: type[msgspec.Struct]) -> str:
@@ -117,21 +132,28 @@ def _object(alias: str, row: type[msgspec.Struct]) -> str:
 
 
 # A breaker ends 30 minutes after its last flip even when the task that closes it is not running.
+_OPEN = """
+    FROM checks_breakertrip b WHERE b.cluster_id = c.id AND b.ended_at IS NULL
+        AND b.last_flip_at > %(now)s - interval '30 minutes'
+"""
 _RULES = f"""
     'cluster', {_object("c", GateCluster)},
     'version', (SELECT version FROM checks_catalogversion WHERE in_force),
-    'suspects', (SELECT json_agg(b.item) FROM checks_breakertrip b WHERE b.cluster_id = c.id AND b.ended_at IS NULL
-        AND b.last_flip_at > %(now)s - interval '30 minutes'),
-    'sweep_at', (SELECT h.at FROM checks_heartbeat h WHERE h.name = 'sweep')
+    'suspects', (SELECT json_agg(b.item) {_OPEN}),
+    'suspects_until', (SELECT min(b.last_flip_at) + interval '30 minutes' - interval '1 microsecond' {_OPEN}),
+    'sweep_at', (SELECT h.at FROM checks_heartbeat h WHERE h.name = 'sweep'),
+    'snapshot', pg_current_snapshot()::text
 """  # noqa: S608
 _OF_TOKEN: Final = Statement.of(f"""
-    SELECT json_build_object('token', {_object("t", _TokenRow)}, 'hostname', n.hostname, {_RULES})::text
-    FROM checks_token t
+    SELECT CASE WHEN NOT same THEN
+        json_build_object('token', {_object("t", _TokenRow)}, 'hostname', n.hostname, {_RULES})::text END
+    FROM (SELECT pg_current_snapshot()::text = %(known)s AS same) AS s
+    LEFT JOIN LATERAL (SELECT * FROM checks_token WHERE NOT same AND key = %(key)s) AS t ON true
     LEFT JOIN checks_node n ON n.id = t.node_id
-    LEFT JOIN checks_cluster c ON c.slug = %(slug)s AND c.closed_at IS NULL AND (
+    LEFT JOIN checks_cluster c ON c.slug = %(slug)s AND c.closed_at IS NULL AND t.id IS NOT NULL AND (
         c.id = t.cluster_id OR c.id = n.cluster_id
         OR EXISTS (SELECT FROM checks_token_clusters m WHERE m.token_id = t.id AND m.cluster_id = c.id))
-    WHERE t.key = %(key)s
+    WHERE same OR t.id IS NOT NULL
 """)  # noqa: S608
 _OF_PERSON: Final = Statement.of(f"""
     SELECT json_build_object('token', NULL, 'hostname', NULL, {_RULES})::text

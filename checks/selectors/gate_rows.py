@@ -75,10 +75,13 @@ class Compared(msgspec.Struct, frozen=True):
 class GateRows(msgspec.Struct, frozen=True):
     """Everything that one question needs of the database; None where there is nothing.
 
-    Nothing speaks against the *clean* nodes before ``clean_until``; *missing* are names that nobody enrolled.
+    Nothing speaks against the *clean* nodes before ``clean_until``; *missing* are names that nobody enrolled. The
+    clock alone changes none of this before ``same_until`` has passed; *snapshot* names the state that was read.
     """
 
-    clean: list[str] | None
+    snapshot: str
+    same_until: datetime | None
+    clean: tuple[str, ...] | None
     clean_until: datetime | None
     others: list[NodeRow] | None
     bad: list[BadState] | None
@@ -111,13 +114,14 @@ def read_rows(
         "now": now,
     }
     row = fetch_row(ALL_NODES if nodes is None else NAMED_NODES, parameters)
-    return _DECODER.decode(row[0] if row else "{}")
+    assert row is not None  # noqa: S101  (an aggregate has one row)
+    return _DECODER.decode(row[0])
 
 
 def clean_of(rows: GateRows, *, odd: Iterable[Why]) -> Clean:
     """The nodes against which nothing speaks, those that differ from their like left out."""
-    differ = {why.node for why in odd}
-    return Clean(tuple(name for name in rows.clean or () if name not in differ), rows.clean_until)
+    differ, clean = {why.node for why in odd}, rows.clean or ()
+    return Clean(tuple(name for name in clean if name not in differ) if differ else clean, rows.clean_until)
 
 
 def summaries_of(
@@ -126,8 +130,10 @@ def summaries_of(
     """Every node that the domain has to look at; *names* are the rules in force by profile."""
     for row in rows.others or ():
         yield _summary_of(row, names, purpose=purpose)
-    for name in {why.node for why in odd}.intersection(rows.clean or ()):
-        yield _but_for_its_like(name)
+    differ = {why.node for why in odd}
+    for name in rows.clean or () if differ else ():
+        if name in differ:
+            yield _but_for_its_like(name)
 
 
 def bad_rows_of(rows: GateRows, rules: Rules, *, interval: timedelta, now: datetime) -> Iterator[BadRow]:

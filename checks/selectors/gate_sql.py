@@ -93,6 +93,7 @@ def _statement(asked: str, missing: str) -> str:
             FROM (SELECT *, (SELECT %(rules)s::jsonb) ->> profile AS rules FROM ({_ASKED} {asked}) AS n) AS n
         )
         SELECT json_build_object(
+            'snapshot', pg_current_snapshot()::text, 'same_until', seen.same_until,
             'clean', seen.clean, 'clean_until', seen.clean_until, 'others', seen.others,
             'bad', (SELECT json_agg(b) FROM ({_BAD}) AS b),
             'compared', CASE WHEN cardinality(%(uniform)s::text[]) > 0 AND EXISTS ({_UNLIKE}) THEN ({_COMPARED}) END,
@@ -101,6 +102,8 @@ def _statement(asked: str, missing: str) -> str:
         FROM (
             SELECT json_agg(hostname) FILTER (WHERE clean) AS clean,
                 LEAST(min(tick_until) FILTER (WHERE clean), min(daily_until) FILTER (WHERE clean)) AS clean_until,
+                LEAST(min(tick_until) FILTER (WHERE tick_until >= %(now)s),
+                    min(daily_until) FILTER (WHERE daily_until >= %(now)s)) AS same_until,
                 json_agg(json_build_array({", ".join(_SUMMARY)})) FILTER (WHERE NOT clean) AS others
             FROM asked
         ) AS seen

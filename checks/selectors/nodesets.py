@@ -55,6 +55,11 @@ def fold_node_set(names: Iterable[str]) -> str:
 
     Folding over every number costs half a second for 512 names like ``ip-10-0-17-4``.
     """
+    return _folded(tuple(names))
+
+
+@lru_cache(maxsize=64)
+def _folded(names: tuple[str, ...]) -> str:
     numbers: dict[tuple[str, str], list[str]] = defaultdict(list)
     plain: list[str] = []
     for name in names:

@@ -10,6 +10,8 @@ from checks.models import Cluster, Membership, Node, Role
 
 # Who works on the machines; viewers look only.
 ACTING_ROLES = frozenset({Role.HARDWARE, Role.PLATFORM, Role.DATA, Role.LEAD, Role.ADMIN})
+# Who decides whether a machine is believed, and whether it stays.
+DECIDING_ROLES = frozenset({Role.HARDWARE, Role.PLATFORM, Role.LEAD, Role.ADMIN})
 # Who brings machines in: an enrolment token lets a machine speak for itself.
 ENROLLING_ROLES = frozenset({Role.LEAD, Role.ADMIN})
 
@@ -25,6 +27,11 @@ class ClusterAccess:
     def may_recheck(self) -> bool:
         """Whether this person may ask a node to measure again."""
         return bool(self.roles & ACTING_ROLES)
+
+    @property
+    def may_decide(self) -> bool:
+        """Whether this person may let a node enrol again, confirm its hardware, or take it out."""
+        return bool(self.roles & DECIDING_ROLES)
 
     @property
     def may_enrol(self) -> bool:

@@ -1,10 +1,11 @@
 """What the page of one cluster shows beside its matrix: the nodes and their places, and what is judged once for all."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 from uuid import UUID
 
-from django.db.models import CharField, F, Func, QuerySet, Value
+from django.db.models import CharField, Count, F, Func, Q, QuerySet, Value
 from django.db.models.functions import Coalesce, NullIf
 
 from checks.models import Cluster, Node, ScopeState
@@ -36,6 +37,21 @@ class ClusterNode:
     rack: str
 
     place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A switch, rack or row of names: how many nodes it has, and how many of them are *off*."""
+
+    key: str
+    nodes: int
+    off: int
+
+
+def places_of(cluster: Cluster, off: Collection[str], *, place: str = "") -> tuple[Place, ...]:
+    """The places in order; *off* are host names. One statement, its answer one row a place."""
+    counted = nodes_at(cluster, place).order_by("place").values_list("place")
+    return tuple(Place(*row) for row in counted.annotate(n=Count("id"), off=Count("id", filter=Q(hostname__in=off))))
 
 
 def nodes_of(cluster: Cluster, *, place: str = "") -> tuple[ClusterNode, ...]:

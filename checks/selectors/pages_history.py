@@ -2,15 +2,16 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db.models import Count, F, Max, Q, QuerySet
 
 from checks.domain.verdicts import Verdict
 from checks.models import Cluster, Flip, Gap, Node, RecheckRequest
 
-# Each cadence that a machine measures by itself has reported within this time of its enrolment.
-FIRST_VERDICTS = timedelta(hours=1)
+# A pass of what has never settled is a node's first: no news beside the node itself. The index ``flip_news`` holds the
+# others: a night of enrolment leaves a hundred first passes a node.
+_NEWS = ~Q(raw=F("raw_before")) & ~Q(raw__in=[Verdict.PASS.value, Verdict.NA.value], settled_before="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,8 @@ class Since:
 
 def since(clusters: Collection[Cluster], start: datetime, *, limit: int) -> Since:
     """Changes in *clusters* after *start*: three statements. A new node's first passes are no news beside it."""
-    first_passes = Q(at__lt=F("node__enrolled_at") + FIRST_VERDICTS, raw__in=[Verdict.PASS.value, Verdict.NA.value])
-    changed = Flip.objects.filter(cluster__in=clusters, at__gt=start).exclude(raw=F("raw_before"))
     grouped = (
-        changed.exclude(first_passes)
+        Flip.objects.filter(_NEWS, cluster__in=clusters, at__gt=start)
         .values("cluster_id", "item", "raw_before", "raw")
         .annotate(last=Max("at"), nodes=Count("node", distinct=True), hostname=Max("node__hostname"))
         .order_by("-last")

@@ -6,10 +6,9 @@ from datetime import datetime
 
 from django.db.models import Count, Max, Min, Q
 
-from checks.domain.verdicts import Verdict
+from checks.domain.verdicts import RANK, Verdict
 from checks.models import Cluster, Node
-from checks.selectors.pages_verdicts import node_states
-from checks.selectors.rules import profile_of
+from checks.selectors.pages_verdicts import cluster_ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +44,17 @@ def reports_of(cluster: Cluster) -> Reports:
 def failing_hosts(clusters: Collection[Cluster], *, now: datetime) -> dict[int, frozenset[str]]:
     """Nodes with a fresh failure of what health asks for, by cluster; the other nodes that are not ready cannot tell.
 
-    One statement, over the few rows that block. A node judged by other rules than those in force tells nothing.
+    One statement, over the rows of those nodes whose summary tells of a failure. A node judged by other rules than
+    those in force tells nothing.
     """
     by_id = {cluster.pk: cluster for cluster in clusters}
-    nodes = Node.objects.filter(cluster__in=by_id, retired_at=None)
-    rows = node_states(nodes, now=now).filter(blocks=2, shown=Verdict.FAIL.value).select_related("node__readiness")
+    rows = cluster_ranks(clusters, now=now).filter(
+        node__readiness__health_failed__gt=0, blocks=2, rank=RANK[Verdict.FAIL]
+    )
+    failing = rows.values_list("node__cluster_id", "node__hostname", "node__profile", "node__readiness__judged_under")
     found: dict[int, set[str]] = {cluster_id: set() for cluster_id in by_id}
-    for row in rows.order_by("node_id").distinct("node_id"):
-        cluster = by_id[row.node.cluster_id]
-        if row.node.readiness.judged_under == cluster.judged_under.get(profile_of(cluster, row.node)):
-            found[cluster.pk].add(row.node.hostname)
+    for cluster_id, hostname, profile, judged_under in failing.distinct():
+        cluster = by_id[cluster_id]
+        if judged_under == cluster.judged_under.get(profile or cluster.profile):
+            found[cluster_id].add(hostname)
     return {cluster_id: frozenset(hosts) for cluster_id, hosts in found.items()}

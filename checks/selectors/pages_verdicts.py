@@ -1,5 +1,6 @@
 """The verdict a page shows for a stored row: *stale* is the clock's, made here in SQL and never stored."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
@@ -18,10 +19,14 @@ if TYPE_CHECKING:
         measured_at: datetime | None
         good_until: datetime | None
 
+    class _Ranked(TypedDict):
+        rank: int
+
     ShownState: TypeAlias = WithAnnotations[NodeItemState, _Shown]
+    RankedState: TypeAlias = WithAnnotations[NodeItemState, _Ranked]
 else:
     # A row as it is shown now: with ``shown``, ``rank``, ``measured_at`` and ``good_until``.
-    ShownState = NodeItemState
+    ShownState = RankedState = NodeItemState
 
 # As the gate has it: whatever was measured too long ago is stale, a failure too. Only *na* does not age.
 AGING = (Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.UNKNOWN)
@@ -42,6 +47,17 @@ def node_states(nodes: QuerySet[Node], *, now: datetime) -> "QuerySet[ShownState
     return NodeItemState.objects.filter(node__in=nodes).annotate(
         measured_at=_measured_at(), good_until=_good_until(), shown=_shown(now), rank=_rank(now)
     )
+
+
+def node_ranks(nodes: QuerySet[Node], *, now: datetime) -> "QuerySet[RankedState]":
+    """All rows of *nodes* with ``rank`` alone: each annotation costs the more, the more rows there are."""
+    return NodeItemState.objects.filter(node__in=nodes).annotate(rank=_rank(now)).order_by()
+
+
+def cluster_ranks(clusters: Collection[Cluster], *, now: datetime) -> "QuerySet[RankedState]":
+    """The same of the nodes of *clusters* that are not retired: the nodes are joined once, not twice."""
+    rows = NodeItemState.objects.filter(node__cluster__in=clusters, node__retired_at=None)
+    return rows.annotate(rank=_rank(now)).order_by()
 
 
 def live_nodes(cluster: Cluster) -> QuerySet[Node]:

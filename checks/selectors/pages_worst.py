@@ -21,11 +21,14 @@ _ALWAYS_FRESH = (Cadence.TICK, Cadence.DAILY)
 
 @dataclass(frozen=True, slots=True)
 class NodeLine:
-    """One node: items by verdict, and the row that weighs most."""
+    """One node: items by verdict, and the row that weighs most.
+
+    A machine that is not believed is one thing more that is unknown, and may have no such row.
+    """
 
     node: Node
     counts: Mapping[Verdict, int]
-    row: ShownState
+    row: ShownState | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +40,20 @@ class WorstNodes:
 
 
 def worst_nodes(verdicts: NodeVerdicts, items: Mapping[str, Item], *, limit: int, now: datetime) -> WorstNodes:
-    """Nodes of *verdicts* whose live (not shadow) items do not all pass: two statements, whatever their number."""
+    """Nodes of *verdicts* whose live (not shadow) items do not all pass: three statements, whatever their number."""
     live = [item for item in items.values() if not item.shadow]
     keys = [item.key for item in live]
     fresh = [item.key for item in live if item.cadence in _ALWAYS_FRESH]
     counts = verdicts.counts({verdict: fresh if verdict is Verdict.STALE else keys for verdict in SPEAKING})
+    for node_id in Node.objects.filter(id__in=list(verdicts.bits)).exclude(trouble="").values_list("id", flat=True):
+        held = counts.setdefault(node_id, {})
+        held[Verdict.UNKNOWN] = held.get(Verdict.UNKNOWN, 0) + 1
     weight = {node_id: [-held.get(verdict, 0) for verdict in SPEAKING] for node_id, held in counts.items()}
     # Equals by their key, so that the same ones are cut off each time.
     order = sorted(counts, key=lambda node_id: (weight[node_id], node_id))[:limit]
     shown = {node.id: node for node in Node.objects.filter(id__in=order).select_related("readiness")}
     rows = _worst_rows(list(shown), now=now)
-    lines = [NodeLine(shown[key], counts[key], rows[key]) for key in order if key in rows]
+    lines = [NodeLine(shown[key], counts[key], rows.get(key)) for key in order if key in shown]
     return WorstNodes(tuple(sorted(lines, key=lambda line: (weight[line.node.id], line.node.hostname))), len(counts))
 
 

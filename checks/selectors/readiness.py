@@ -1,22 +1,27 @@
 """What the gate answers: may a job start on these nodes, now?
 
-Two statements, the first of which also authenticates (``gate_context``); a process that has not compiled the rules in
-force yet needs more, once. Nothing that is stored says *ready*: summaries and bad rows are inputs, the clock is applied
-to them on every question, and so a portal whose workers are dead answers *unknown*, never an old *ready*.
+Two statements, the first of which also authenticates (``gate_context``) and shows whether the second would bring what
+it brought before (``gate_memory``); a process that has not compiled the rules in force yet needs more, once. Nothing
+that is stored says *ready*: summaries and bad rows are inputs, the clock is applied to them on every question, and so a
+portal whose workers are dead answers *unknown*, never an old *ready*.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from checks.domain.answers import Why
 from checks.domain.breaker import drain_allowed
 from checks.domain.errors import CountersignError
-from checks.domain.readiness import Answer, Question, decide
+from checks.domain.readiness import Answer, Question, answer_at, decide
 from checks.domain.verdicts import Owner, Purpose, Verdict
 from checks.selectors.gate_context import GateContext, NoSuchCluster, context_of_person
+from checks.selectors.gate_memory import Kept, Memory
 from checks.selectors.gate_rows import GateRows, bad_rows_of, clean_of, odd_of, read_rows, rules_of, summaries_of
+
+_memory: Memory[tuple[Answer, GateRows]] = Memory()
 
 
 class RunsNotYet(CountersignError):
@@ -78,8 +83,27 @@ def answer_of_node(
 
 
 def _ask(context: GateContext, nodes: Sequence[str] | None, purpose: Purpose, now: datetime) -> tuple[Answer, GateRows]:
+    names = None if nodes is None else _names(tuple(nodes))
+    question = (context.cluster.id, purpose, names, context.suspect_items)
+    kept = _memory.find(question, now=now)
+    if kept is not None and kept.snapshot == context.snapshot:
+        answer, rows = kept.what
+        return answer_at(answer, now), rows
+    answer, rows = _ask_database(context, names, purpose, now)
+    if not any("load" in row.value for row in rows.bad or ()):  # what is shown of a proof under load ends by itself
+        _memory.keep(question, Kept((answer, rows), rows.snapshot, now, _same_until(answer, rows)))
+    return answer, rows
+
+
+def _same_until(answer: Answer, rows: GateRows) -> datetime | None:
+    """The last moment before the clock alone changes what was read, or decided."""
+    return min((end for end in (answer.holds_until, rows.same_until) if end is not None), default=None)
+
+
+def _ask_database(
+    context: GateContext, names: tuple[str, ...] | None, purpose: Purpose, now: datetime
+) -> tuple[Answer, GateRows]:
     cluster, rules = context.cluster, rules_of(context.cluster)
-    names = None if nodes is None else tuple(dict.fromkeys(name.lower() for name in nodes))
     rows = read_rows(cluster, names, purpose=purpose, rules=rules, now=now)
     odd = [*odd_of(rows.compared or (), rules)]
     bad = [*bad_rows_of(rows, rules, interval=timedelta(seconds=cluster.interval_s), now=now)]
@@ -99,6 +123,12 @@ def _ask(context: GateContext, nodes: Sequence[str] | None, purpose: Purpose, no
         ends=[row.until for row in bad if row.until is not None],
     )
     return answer, rows
+
+
+@lru_cache(maxsize=256)
+def _names(nodes: tuple[str, ...]) -> tuple[str, ...]:
+    """Each node once, as host names are stored; schedulers ask about the same nodes again and again."""
+    return tuple(dict.fromkeys(name.lower() for name in nodes))
 
 
 def _purpose(purpose: Purpose | None, run: str | None) -> Purpose:

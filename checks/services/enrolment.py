@@ -77,8 +77,16 @@ def enrol_node(*, bearer: str, enrolment: Enrolment, address: str | None, now: d
 
 @transaction.atomic
 def allow_reenrolment(*, node: Node, by: AbstractBaseUser, reason: str, now: datetime) -> Node:
-    """For 15 minutes, let *node*'s hostname enrol again without its live token."""
+    """For 15 minutes, let *node*'s hostname enrol again without its live token.
+
+    Raises:
+        CountersignError: somebody did so already, and the time is not over.
+    """
     node = Node.objects.select_related("cluster").select_for_update(of=("self",), no_key=True).get(pk=node.pk)
+    if node.reenrol_until is not None and now < node.reenrol_until:
+        raise CountersignError(
+            f"{node.hostname} may enrol again already, until {node.reenrol_until:%H:%M} UTC.", code="already_allowed"
+        )
     node.reenrol_until = now + REENROLMENT_WINDOW
     node.save(update_fields=["reenrol_until"])
     target = f"{node.cluster.slug}/{node.hostname}"
@@ -153,8 +161,8 @@ def _require_leave(node: Node, token: Token, *, now: datetime) -> None:
     )
     if taken or node.retired_at is not None:
         raise AlreadyEnrolled(
-            f"{node.hostname} is already enrolled; enrol again with its own token, or ask an administrator to press "
-            "“allow re-enrolment”."
+            f"{node.hostname} is already enrolled; enrol again with its own token, or ask a hardware or platform "
+            f"engineer, lead or administrator of {node.cluster.slug} to press “Allow re-enrolment” on the node's page."
         )
 
 

@@ -20,6 +20,7 @@ from checks.domain.loading import loaded_until
 from checks.domain.manifest import identity_changed, identity_of
 from checks.domain.measuring import Measured, measure, measure_covered, measure_said, unmeasured
 from checks.domain.memory import NOTHING_KNOWN, ItemMemory, Value
+from checks.domain.peers import with_shares
 from checks.domain.profiles import Ruleset
 from checks.domain.settling import Settled, counts, resettle, settle, settles_as
 from checks.domain.verdicts import Cadence, Reason, Verdict
@@ -158,7 +159,7 @@ def _measured(
             subject: measure_said(
                 item, facts, memories.get(subject, NOTHING_KNOWN), observed_at=observed_at, boot_id=boot_id
             )
-            for subject, facts in said.items()
+            for subject, facts in with_shares(item, said).items()
         }
     problems = content.problems.get(key, [])
     return measure_covered(

@@ -35,14 +35,14 @@ def watch_chain(*, now: datetime) -> Verified | None:
     except KeyUnusable as error:
         note_watch(name=CHAIN, outcome=LedgerWatch.Outcome.UNCLEAR, detail=error.message, now=now)
         return None
+    if found.outcome is not Outcome.OK:
+        log.error("ledger.not_whole", outcome=found.outcome, detail=detail_of(found))
     note_verified(found)
     return found
 
 
 def note_verified(found: Verified) -> None:
     """Write down what a look at the chain found, for status and board."""
-    if found.outcome is not Outcome.OK:
-        log.error("ledger.not_whole", outcome=found.outcome, detail=detail_of(found))
     note_watch(
         name=CHAIN, outcome=LedgerWatch.Outcome(found.outcome.value), detail=detail_of(found), now=found.at
     )  # fmt: skip

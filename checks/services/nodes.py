@@ -1,5 +1,6 @@
 """What a person decides about a node: believe it again, take it out, take a part of it out."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -13,15 +14,25 @@ from checks.services.rejudge import rejudge_node
 
 
 @transaction.atomic
-def confirm_node(*, node: Node, by: AbstractBaseUser, reason: str, now: datetime) -> Node:
+def confirm_node(
+    *, node: Node, by: AbstractBaseUser, reason: str, now: datetime, seen: Mapping[str, str] | None = None
+) -> Node:
     """End a node's trouble: its present serials are the right ones, and it is one machine.
 
+    *seen* are the new serials that the person looked at, where they were shown.
+
     Raises:
-        CountersignError: there is nothing to confirm.
+        CountersignError: there is nothing to confirm, or by now it is something else than what was seen.
     """
     node = _locked(node)
     if not node.trouble:
         raise CountersignError(f"Nothing about {node.hostname} waits for a confirmation.", code="nothing_to_confirm")
+    if seen is not None and dict(seen) != node.unconfirmed_serials:
+        raise CountersignError(
+            f"The serials of {node.hostname} changed again since you looked; look at them anew.",
+            code="changed_meanwhile",
+            status=409,
+        )
     change = {"trouble": node.trouble, "serials": node.unconfirmed_serials}
     node.serials = {**node.serials, **node.unconfirmed_serials}
     node.unconfirmed_serials, node.trouble, node.past_boots = {}, "", []
@@ -32,9 +43,17 @@ def confirm_node(*, node: Node, by: AbstractBaseUser, reason: str, now: datetime
 
 @transaction.atomic
 def retire_node(*, node: Node, by: AbstractBaseUser, reason: str, now: datetime) -> Node:
-    """Take a node out: it is asked no more, its token ends, its history stays."""
+    """Take a node out: it is asked no more, its token ends, its history stays.
+
+    Raises:
+        CountersignError: it is retired already.
+    """
     node = _locked(node)
-    node.retired_at = node.retired_at or now
+    if node.retired_at is not None:
+        raise CountersignError(
+            f"{node.hostname} is retired already, since {node.retired_at:%Y-%m-%d %H:%M} UTC.", code="already_retired"
+        )
+    node.retired_at = now
     node.save(update_fields=["retired_at"])
     Token.objects.filter(node=node, kind=TokenKind.AGENT, revoked_at=None).update(revoked_at=now)
     _write("node_retired", node, by, reason, now, {})
@@ -46,11 +65,13 @@ def retire_subject(*, node: Node, subject: str, by: AbstractBaseUser, reason: st
     """Take one GPU or NIC of a node out: it has no rows any more, whatever the profile expects.
 
     Raises:
-        CountersignError: *subject* is no numbered part.
+        CountersignError: *subject* is no numbered part, or is retired already.
     """
     if not is_part(subject):
         raise CountersignError(f"{subject!r} is no part of a node; name one such as gpu3.", code="not_a_part")
     node = _locked(node)
+    if subject in node.retired_subjects:
+        raise CountersignError(f"{subject} of {node.hostname} is retired already.", code="already_retired")
     node.retired_subjects = {**node.retired_subjects, subject: reason}
     node.save(update_fields=["retired_subjects"])
     rejudge_node(node_id=node.pk, now=now, cause="person")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from checks.domain.items import Item, Operator
+from checks.domain.items import Item
 from checks.domain.loading import VALID_FOR
 from checks.domain.memory import ItemMemory, LoadEvidence
 from checks.domain.settling import settles_as
@@ -18,7 +18,7 @@ from checks.services.node_rows import RowKey, StateRow
 from checks.services.submission import Content
 
 _PLAIN: Final = frozenset({"item_version", "facts"})
-_VALUE_PARTS: Final = _PLAIN | {"boots", "gains", "load"}
+_VALUE_PARTS: Final = _PLAIN | {"boots", "gains", "held", "load"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def says_the_same(
     submission: Submission, item: Item, rows: Mapping[str, StateRow], memory: Mapping[RowKey, ItemMemory]
 ) -> bool:
     """Whether the report says of *item* exactly what each of its *rows* (by subject) holds, and means it too."""
-    if item.key in submission.content.problems or not _can_be_steady(item):
+    if item.key in submission.content.problems:
         return False
     said = submission.content.said.get(item.key)
     if said is None or said.keys() != rows.keys():
@@ -62,14 +62,11 @@ def says_the_same(
     )
 
 
-def _can_be_steady(item: Item) -> bool:
-    """A value held over time changes with the clock alone."""
-    return Operator.SUSTAINED not in item.operators
-
-
 def _repeats(submission: Submission, item: Item, row: StateRow, said: Mapping[str, object]) -> bool:
     value = row.value
     if not _has_settled(row) or row.item_version != item.version or not _VALUE_PARTS.issuperset(value):
+        return False
+    if value.get("held"):  # a value held over time changes with the clock alone
         return False
     if row.subject in submission.replaced or submission.evidence.get(item.key, row.evidence) != row.evidence:
         return False

@@ -1,6 +1,7 @@
 """A row's value held against its criteria, in words: what was measured, what is needed, where the threshold is from."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -8,13 +9,17 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from checks.domain.catalogue import Catalogue
+from checks.domain.comparing import NOTHING, entries
+from checks.domain.errors import UnitMismatch
 from checks.domain.items import COMPARISONS, Criterion, Item, NeedsLoad, Operator
 from checks.domain.memory import Value
 from checks.domain.operators import outcome
 from checks.domain.outcomes import Sample
 from checks.domain.profiles import Profile
+from checks.domain.reference import XID_NO_FAULT
 from checks.domain.units import Unit
 from checks.domain.verdicts import Verdict
+from checks.domain.versions import is_version, least_version
 from portal.ui import figures, times
 
 # What makes two criteria the same one, before and after thresholds were put in.
@@ -58,7 +63,7 @@ class Rules:
                 label=self.label(criterion.fact),
                 value=measured(self.item, criterion, value),
                 needs=self.needs(criterion, value).removeprefix("= "),
-                note=_note(criterion, mild=criterion in self.item.warn_criteria),
+                note="; ".join([*self._notes(criterion), *self.meanings(criterion, value)]),
                 origin=self.origin(stated[_same(criterion)]),
                 missed=self._missed(criterion, value),
                 mandatory=criterion in self.item.criteria,
@@ -124,6 +129,8 @@ class Rules:
         name = stated.threshold_from
         if name and name in self.overrides.get("thresholds", {}):
             return _("cluster override of %(name)s") % {"name": name}
+        if name and name in self.catalogue.reference.thresholds and name not in self.profile.thresholds:
+            return _("catalogue")
         if name:
             source = self.profile.sources.get(name, "")
             said = {"profile": self.profile.key, "name": name, "source": source}
@@ -131,6 +138,26 @@ class Rules:
         if stated.threshold_fact:
             return _("the machine itself: %(fact)s") % {"fact": self.label(stated.threshold_fact)}
         return _("catalogue")
+
+    def _notes(self, criterion: Criterion) -> list[str]:
+        notes = []
+        if criterion in self.item.warn_criteria:
+            notes.append(_("missing only this warns"))
+        if criterion.needs_load:
+            notes.append(_("counts under load only"))
+        return notes
+
+    def meanings(self, criterion: Criterion, value: Mapping[str, Any]) -> list[str]:
+        """What each number of a list of driver events means; at the criterion that must hold, once."""
+        stated = next((one for one in self.stated.criteria if _same(one) == _same(criterion)), None)
+        if stated is None or stated.threshold_from != XID_NO_FAULT or criterion not in self.item.criteria:
+            return []
+        known, language = self.catalogue.reference.xids, get_language() or "en"
+        stranger = _("in no table, so it counts as a fault")
+        with suppress(UnitMismatch):
+            numbers = entries(value.get("facts", {}).get(criterion.fact, NOTHING))
+            return [f"{one}: {known[one].text(language) if one in known else stranger}" for one in numbers]
+        return []
 
     def override_says(self) -> str:
         """Whether this cluster has a threshold of its own for the item."""
@@ -184,15 +211,6 @@ def _same(criterion: Criterion) -> _Same:
     return criterion.fact, criterion.operator, criterion.compare, criterion.window, criterion.hold, criterion.needs_load
 
 
-def _note(criterion: Criterion, *, mild: bool) -> str:
-    notes = []
-    if mild:
-        notes.append(_("missing only this warns"))
-    if criterion.needs_load:
-        notes.append(_("counts under load only"))
-    return "; ".join(notes)
-
-
 def _compared(criterion: Criterion, unit: str, value: Mapping[str, Any]) -> str:
     other = criterion.threshold_fact
     threshold = value["facts"][other] if other else criterion.threshold
@@ -227,8 +245,17 @@ def _balanced(criterion: Criterion, unit: str, value: Mapping[str, Any]) -> str:
     return _("spread at most %(limit)s") % {"limit": figures.shown(criterion.threshold, "ratio")}
 
 
+def _new_enough(criterion: Criterion, unit: str, value: Mapping[str, Any]) -> str:
+    wanted_by = str(value.get("facts", {}).get(criterion.by, ""))
+    least = least_version(criterion.threshold or (), wanted_by) if is_version(wanted_by) else None
+    return f"≥ {least}" if least else _("new enough for what is loaded")
+
+
 def _sign(operator: Operator) -> str:
-    words = {Operator.IN: _("one of"), Operator.NOT_IN: _("none of"), Operator.BITMASK: _("no bit of")}
+    words = {
+        Operator.IN: _("one of"), Operator.NOT_IN: _("none of"), Operator.BITMASK: _("no bit of"),
+        Operator.ONLY: _("only"), Operator.WITHOUT: _("none of"),
+    }  # fmt: skip
     return words.get(operator) or figures.sign(operator.value)
 
 
@@ -239,4 +266,5 @@ _NEEDS: dict[Operator, Callable[[Criterion, str, Mapping[str, Any]], str]] = {
     Operator.SURVIVES: _survives,
     Operator.UNIFORM: _uniform,
     Operator.BALANCED: _balanced,
+    Operator.NEW_ENOUGH: _new_enough,
 }

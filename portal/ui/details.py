@@ -20,6 +20,8 @@ _FORMS: tuple[tuple[str, Promise], ...] = (
     (r"no file sets it, and it was not yet seen good after a reboot",
      _("no file sets it, and it was not yet seen good after a reboot")),
     (r"no sample with (?P<n>\d+) packets or more", _("no sample with %(n)s packets or more")),
+    (r"nothing states which (?P<fact>\w+) (?P<by>\w+) (?P<version>[\d.]+) needs",
+     _("nothing states which %(fact)s %(by)s %(version)s needs")),
     # The agent's.
     # The reason says that the capture lacks it; here stands what.
     (r"(?P<what>.+): not in this capture", _("%(what)s")),

@@ -11,6 +11,15 @@ MAX_USES = 4096
 MAX_HOURS = 7 * 24
 
 
+class DecisionForm(forms.Form):
+    """Why somebody decides something about a node, and the new serials they looked at when they did."""
+
+    reason = forms.CharField(
+        label=_("Why"), max_length=300, help_text=_("It is kept with your name, and cannot be changed.")
+    )
+    seen = forms.JSONField(required=False, widget=forms.HiddenInput)
+
+
 class EnrolmentForm(forms.Form):
     """What an enrolment token is good for. It always ends: by count and by time."""
 

@@ -58,6 +58,7 @@ class Gate:
     digest: str
     missing: tuple[str, ...]
     round: int
+    in_the_way: int
 
     @property
     def people_asked(self) -> int:
@@ -106,6 +107,9 @@ def _gate(
         digest=standing.digest or view.package.digest,
         missing=standing.missing_roles,
         round=standing.round,
+        in_the_way=0
+        if opens
+        else len({(one.item, one.subject if not one.node else one.code) for one in view.blockers}),
     )
 
 

@@ -31,7 +31,6 @@ def render_live(
     """The whole page, or its live part to a poll, or 204 to a poll whose ``marker`` still holds."""
     response = _answer(request, page, {**context, "marker": marker, "every_s": every_s})
     patch_vary_headers(response, ["HX-Request"])
-    response["Cache-Control"] = "private, no-store"
     return response
 
 

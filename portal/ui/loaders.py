@@ -47,6 +47,19 @@ def load_node(request: PersonRequest, slug: str, hostname: str) -> tuple[Cluster
     return access, node
 
 
+def load_node_to_decide(request: PersonRequest, slug: str, hostname: str) -> Node:
+    """One node, for somebody who may decide whether it is believed and whether it stays.
+
+    Raises:
+        Http404: as ``load_node``.
+        PermissionDenied: the role does not decide about machines.
+    """
+    access, node = load_node(request, slug, hostname)
+    if not access.may_decide:
+        raise PermissionDenied
+    return node
+
+
 def load_node_to_recheck(request: PersonRequest, slug: str, hostname: str) -> Node:
     """One node, for somebody who may ask it to measure again.
 

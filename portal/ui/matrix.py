@@ -1,13 +1,14 @@
 """Items on nodes as a heat map: runs of passes are one rectangle, so its size follows what deviates."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, takewhile
 
 from django.utils.functional import Promise
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from checks.domain.items import Item
 from checks.domain.verdicts import ROLL_UP_ORDER, Layer, Verdict
@@ -25,6 +26,7 @@ CHARACTER = 7
 GROUP_GAP = 9
 # Wider than a page: the matrix scrolls under its sticky names.
 PAGE_WIDTH = 1030
+_MARK = '<a href="{}" class="{}"><title>{}</title><text x="{}" y="29" text-anchor="middle">{}</text></a>'
 LEGEND = (Verdict.FAIL, Verdict.UNKNOWN, Verdict.STALE, Verdict.WAIVED, Verdict.WARN, Verdict.NA)
 
 
@@ -39,17 +41,6 @@ class Column:
     off: bool = False
     # It stands for a place: its cells hold a number.
     counted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A column's name above the map, where there is room or reason for it."""
-
-    title: str
-    short: str
-    href: str
-    middle: float
-    off: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +76,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class LayerLines:
-    """The items of one layer."""
+    """The items of one layer, or what is said of whole nodes."""
 
-    key: str
+    title: str | Promise
+    said: str
     rows: tuple[Line, ...]
 
 
@@ -101,8 +93,10 @@ class Matrix:
     cell: int
     counted: bool
     groups: tuple[Group, ...]
-    marked_columns: tuple[Mark, ...]
+    marks: SafeString
     layers: tuple[LayerLines, ...]
+    # Only what deviates is drawn; a blank cell says nothing.
+    sparse: bool = False
     legend: tuple[Verdict, ...] = LEGEND
 
     @property
@@ -137,6 +131,15 @@ class Links:
 
     item: Callable[[str], str]
     cell: Callable[[str, str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class WholeNodes:
+    """A line that is no item: nodes that are silent, column by column."""
+
+    title: str
+    href: str
+    nodes: Mapping[str, int]
 
 
 class Grid:
@@ -180,23 +183,43 @@ def draw(
     items: Mapping[str, Item],
     links: Links,
     language: str,
+    silent: Sequence[WholeNodes] | None = None,
 ) -> Matrix:
-    """The heat map of *rows* over *columns*, layer by layer; what has no probe yet stands last."""
+    """The heat map of *rows* over *columns*, layer by layer; what has no probe yet stands last.
+
+    Where *silent* is given, *rows* hold only what deviates, and silent nodes are lines of their own in front.
+    """
     grid = Grid(columns)
     found = {row.item: row for row in rows}
-    layers = []
+    layers = (
+        [LayerLines(_("Whole nodes"), "", tuple(_silent_line(grid, each, links) for each in silent))] if silent else []
+    )
     order = sorted(items, key=lambda key: items[key].shadow)
     for layer in Layer:
         keys = [key for key in order if items[key].layer is layer and key in found]
         lines = tuple(_line(grid, found[key], items[key], links, language) for key in keys)
         if lines:
-            layers.append(LayerLines(layer.value, lines))
+            all_items = sum(item.layer is layer for item in items.values())
+            said = _counted(len(lines), all_items if silent is not None else len(lines))
+            layers.append(LayerLines(words.LAYERS[layer.value], said, lines))
     groups = [Group(_shared_start([column.key for column in columns]), 0)] if grid.counted else grid.groups
-    return Matrix(title, hint, grid.end, grid.cell, grid.counted, tuple(groups), tuple(_marks(grid)), tuple(layers))
+    marks = format_html_join("", _MARK, _marks(grid))
+    return Matrix(
+        title, hint, grid.end, grid.cell, grid.counted, tuple(groups), marks, tuple(layers), sparse=silent is not None
+    )
 
 
-def _marks(grid: Grid) -> Iterable[Mark]:
-    """Each wide column; of narrow ones those that are off, and the first of a group where it does not touch them."""
+def _counted(drawn: int, all_items: int) -> str:
+    if drawn < all_items:
+        return _("%(n)d of %(all)d items") % {"n": drawn, "all": all_items}
+    return ngettext("%(n)d item", "%(n)d items", drawn) % {"n": drawn}
+
+
+def _marks(grid: Grid) -> Iterator[tuple[str, str, str, str, str]]:
+    """Columns' names above the map: each wide one's; of narrow ones those that are off, and the first of a group.
+
+    None touches another. Address, class, title, middle and text of each.
+    """
     taken: list[float] = []
     shared = _shared_start([column.key for column in grid.columns])
     starts = {group.x for group in grid.groups}
@@ -209,7 +232,7 @@ def _marks(grid: Grid) -> Iterable[Mark]:
         taken.append(middle)
         short = _short_place(column.key[len(shared) :], grid.cell) if grid.counted else _short(column.key, grid.cell)
         title = f"{column.key} ({column.nodes})" if column.counted else column.key
-        yield Mark(title, short, column.href, middle, column.off)
+        yield column.href, "bad" if column.off else "", title, f"{middle:g}", short
 
 
 def _short(hostname: str, room: int) -> str:
@@ -257,6 +280,21 @@ def _line(grid: Grid, row: MatrixRow, item: Item, links: Links, language: str) -
         shapes=_shapes(grid, row, links),
         counts=counts,
         unproved=sum(row.unproved.values()),
+    )
+
+
+def _silent_line(grid: Grid, line: WholeNodes, links: Links) -> Line:
+    row, number = MatrixRow(line.title, {Verdict.STALE: line.nodes}, {}), sum(line.nodes.values())
+    return Line(
+        item=line.title,
+        title=line.title,
+        href=line.href,
+        off=True,
+        shadow=False,
+        label=f"{line.title}: {number} {words.VERDICTS['stale']}",
+        shapes=_shapes(grid, row, links),
+        counts=(Count("stale", number),),
+        unproved=0,
     )
 
 

@@ -7,6 +7,7 @@ from portal.ui.views.board import board
 from portal.ui.views.certificate import record
 from portal.ui.views.cluster import cluster, cluster_csv, clusters
 from portal.ui.views.delegations import delegations, end_given
+from portal.ui.views.decision import decision
 from portal.ui.views.enrol import enrol, revoke_enrolment
 from portal.ui.views.history import run_history
 from portal.ui.views.item import item, node_item
@@ -38,6 +39,7 @@ urlpatterns = [
     path("clusters/<slug:slug>/evidence/<slug:digest>", attested_file, name="attested_file"),
     path("clusters/<slug:slug>/items/<slug:item>/", item, name="item"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/", node, name="node"),
+    path("clusters/<slug:slug>/nodes/<str:hostname>/decide/<slug:key>/", decision, name="decision"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/recheck/", recheck, name="recheck"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/items/<slug:item>/", node_item, name="node_item"),
     path("runs/", runs, name="runs"),

@@ -146,12 +146,12 @@ CAUSES: dict[str, Promise] = {
 }
 
 TROUBLES: dict[str, Promise] = {
-    "serial_changed": _(
+    "hardware_changed": _(
         "Another serial stands where a known one was. Its verdicts stay unknown until somebody confirms the machine."
     ),
-    "two_boot_ids": _(
+    "boot_conflict": _(
         "Reports of two different boots alternate under one token: two machines may share it. "
-        "Revoke the token and enrol both again."
+        "Find the second one and enrol it under its own name, then confirm this one."
     ),
 }
 

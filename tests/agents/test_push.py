@@ -15,6 +15,7 @@ import pytest
 from readiness_agent.agent import Agent
 from readiness_agent.node import Moment, now
 from readiness_agent.push import Flushed, flush, pack
+from readiness_agent.spool import Entry
 from readiness_agent.transport import Answer, Limits, Unreachable, retry_after
 from tests.agents.portals import Asked, LoopbackPortal, Reply, accept
 
@@ -331,6 +332,19 @@ def test_an_answer_that_never_ends_is_given_up(agent: Agent, portal: LoopbackPor
     with pytest.raises(Unreachable, match="did not finish"):
         agent.portal.get("/api/v1/agent/plan", {}, Limits(silence=5.0, total=0.1))
     given_up.set()
+
+
+@pytest.mark.parametrize(("status", "lost"), [(503, 1), (422, 1), (202, 0)])
+def test_a_report_that_neither_disk_nor_portal_took_is_counted(
+    agent: Agent, portal: LoopbackPortal, status: int, lost: int
+) -> None:
+    agent.spool.open()
+    in_memory = Entry("", "r1", now(), NO_LOSS, pack({"report_id": "r1"}))
+    portal.answer = answering(status, {"report_id": "r1"})
+
+    flush(agent.portal, agent.spool, [in_memory])
+
+    assert agent.spool.lost() == {"spool": lost, "bad": 0}
 
 
 def test_a_report_survives_a_kill_between_writing_and_sending(agent: Agent, portal: LoopbackPortal) -> None:

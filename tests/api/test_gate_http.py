@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from django.test import RequestFactory
 
 from checks.api.gate_http import json_response, text_lines, text_refusal, text_response
@@ -39,6 +40,21 @@ def test_a_reason_names_place_item_verdict_value_wish_and_who_cures_it() -> None
     lines = list(text_lines(answer()))
 
     assert "gpu003 gpu4 gpu-ecc fail (criterion): 2, threshold 0; Replace the GPU. [hardware]" in lines
+
+
+@pytest.mark.parametrize(
+    ("value", "threshold", "said"),
+    [
+        (False, True, "false, threshold true"),
+        (1.0, 0.5, "1, threshold 0.5"),
+        (3, ["xfs", "ext4"], "3, threshold xfs, ext4"),
+        ("NDR", ("NDR", "XDR"), "NDR, threshold NDR, XDR"),
+    ],
+)
+def test_a_value_reads_as_no_programming_language_spells_it(value: Any, threshold: Any, said: str) -> None:
+    lines = list(text_lines(answer(reasons=[ECC | {"value": value, "threshold": threshold}])))
+
+    assert f"gpu003 gpu4 gpu-ecc fail (criterion): {said}; Replace the GPU. [hardware]" in lines
 
 
 def test_ready_is_200_not_ready_409_and_cannot_tell_503() -> None:

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from checks.models import TokenKind
+from checks.models import LedgerWatch, TokenKind
 from checks.services.heartbeats import note_alive
 from checks.services.tokens import issue_token
 
@@ -30,6 +30,12 @@ def test_an_operator_reads_ages_and_a_service_that_never_lived_has_none(client: 
     assert 90 <= float(age.split()[1]) < 120
     assert 'countersign_heartbeat_age_seconds{name="beat"}' not in text
     assert "countersign_outbox_unsent 0.0" in lines
+
+
+def test_a_broken_ledger_is_a_two_for_whoever_alerts_on_it(client: Client) -> None:
+    LedgerWatch.objects.create(name="chain", at=timezone.now(), outcome="broken")
+
+    assert 'countersign_ledger_state{name="chain"} 2.0' in scrape(client, TokenKind.OPERATOR)[1].splitlines()
 
 
 def test_a_gates_token_may_not_read_metrics(client: Client) -> None:

@@ -11,7 +11,7 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 
-from checks.models import NodeReadiness, Report
+from checks.models import Evidence, NodeReadiness, Report
 from tests.factories import Machine, enrolled_machine, make_cluster
 
 pytestmark = pytest.mark.django_db
@@ -174,11 +174,28 @@ def test_a_negative_age_counts_as_new(machine: Machine) -> None:
 def test_a_nul_in_a_text_is_replaced_and_not_an_error(machine: Machine) -> None:
     report = machine.report()
     report["facts"][0]["value"] = "a\x00\x00b"
+    # printf 'x\357\277\275' | sha256sum
+    digest = "5f350b94b4920d9b754a97c80041225f8d86f46f57886ec93ba109e432454d6a"
     report["evidence"] = [
-        {"probe": "gpu", "text": "x\x00", "truncated": False, "sha256": "0" * 64, "items": ["gpu-present"]}
+        {"probe": "gpu", "text": "x\x00", "truncated": False, "sha256": digest, "items": ["gpu-present"]}
     ]
 
     assert post(machine, report).status_code == 202
+
+
+def test_a_text_that_is_not_the_one_its_digest_was_made_of_is_refused_and_leaves_nothing(machine: Machine) -> None:
+    report = machine.report()
+    # printf 'Mem: 2063840 total' | sha256sum
+    digest = "62b8db1fbd90e6c8c469b10d4af2fd3c6f2c9745580d4d89b859a5fb3ee022e8"
+    told = {"probe": "memory", "text": "Mem: 2063840 total", "truncated": False, "sha256": digest, "items": ["mem-oom"]}
+    report["evidence"] = [told, told | {"text": "Mem: 2063841 total"}]
+
+    refused = post(machine, report)
+
+    assert refusal(refused) == (422, "evidence_mismatch")
+    assert "evidence[1] of 'memory' does not match its sha256" in json.loads(refused.content)["detail"]
+    assert not Evidence.objects.exists()
+    assert post(machine, report | {"evidence": [told]}).status_code == 202
 
 
 def test_no_token_is_told_from_a_bad_one_by_its_code_only(machine: Machine) -> None:

@@ -57,6 +57,28 @@ def test_the_web_port_is_open_on_loopback_only(services: dict[str, Any]) -> None
     assert [name for name in services if "ports" in services[name]] == ["web"]
 
 
+def test_only_the_network_of_the_project_itself_is_believed_about_addresses(services: dict[str, Any]) -> None:
+    whole = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
+    (network,) = whole["networks"]["default"]["ipam"]["config"]
+
+    assert {services[name]["environment"]["TRUSTED_PROXIES"] for name in OURS} == {network["subnet"]}
+
+
+def test_the_nginx_sample_holds_bodies_back_and_overwrites_what_a_caller_says_of_itself() -> None:
+    lines = [line.strip() for line in (ROOT / "docs/examples/nginx.conf").read_text(encoding="utf-8").splitlines()]
+
+    assert "proxy_set_header X-Forwarded-For $remote_addr;" in lines
+    assert any(line.startswith("proxy_request_buffering on;") for line in lines)
+    assert "proxy_next_upstream off;" in lines
+    assert any(line.startswith("client_max_body_size 8m;") for line in lines)
+
+
+@pytest.mark.parametrize("kept", ["secrets", ".env", "*.dump", "secrets-*.tar.gz"])
+def test_what_operators_keep_beside_the_checkout_gets_into_no_image_and_no_commit(kept: str) -> None:
+    assert kept in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    assert kept in [line.strip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()]
+
+
 def test_queued_tasks_are_never_evicted(services: dict[str, Any]) -> None:
     command = services["broker"]["command"]
     assert command[command.index("--maxmemory-policy") + 1] == "noeviction"

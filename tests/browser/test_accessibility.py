@@ -16,6 +16,8 @@ PAGES = (
     "/clusters/helios/nodes/gpu-003/items/gpu-pcie-width/",
     "/clusters/helios/items/gpu-pcie-width/",
     "/clusters/helios/enrol/",
+    "/clusters/helios/nodes/gpu-003/decide/confirm/",
+    "/clusters/helios/nodes/gpu-003/decide/retire/",
     "/status",
     "/clusters/nowhere/",
     "/accounts/logout/",

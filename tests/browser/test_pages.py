@@ -7,9 +7,9 @@ from django.utils import timezone
 from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
-from checks.models import RecheckRequest
+from checks.models import RecheckRequest, Role
 from tests.browser.conftest import Visit, sign_in
-from tests.fleet import Fleet
+from tests.fleet import Fleet, person
 
 pytestmark = pytest.mark.browser
 
@@ -21,6 +21,7 @@ PAGES = (
     "/clusters/helios/nodes/gpu-003/items/gpu-pcie-width/",
     "/clusters/helios/items/gpu-pcie-width/",
     "/clusters/helios/enrol/",
+    "/clusters/helios/nodes/gpu-003/decide/retire/",
     "/status",
 )
 WIDTH = "/clusters/helios/nodes/gpu-003/items/gpu-pcie-width/"
@@ -138,3 +139,33 @@ def test_a_stranger_meets_a_page_that_says_what_to_do(visit: Visit, fleet: Fleet
     expect(page.get_by_role("heading", level=1)).to_contain_text("There is no such page")
     page.get_by_role("link", name="Go to the board").click()
     expect(page.locator(".answer .a")).to_be_visible()
+
+
+def test_an_exchanged_gpu_is_confirmed_with_both_serials_in_view(visit: Visit) -> None:
+    node = visit.fleet.node("gpu-003")
+    node.serials, node.unconfirmed_serials = {"gpu3": "1650924001234"}, {"gpu3": "1650924005678"}
+    node.trouble = "hardware_changed"
+    node.save()
+    page = visit.go("/clusters/helios/nodes/gpu-003/")
+    page.get_by_role("link", name="Confirm hardware").click()
+    expect(page.get_by_role("row", name="gpu3")).to_have_text(re.compile("1650924001234.*1650924005678"))
+    page.get_by_role("button", name="Confirm hardware").click()  # without a reason the browser lets nobody through
+    page.get_by_label("Why").fill("GPU 3 exchanged")
+    page.get_by_role("button", name="Confirm hardware").click()
+    expect(page.get_by_role("status")).to_contain_text("gpu-003 is believed again from its next report.")
+    expect(page.get_by_text("This machine's evidence is not believed.")).to_have_count(0)
+
+
+def test_a_gpu_is_retired_without_javascript(live_server: LiveServer, fleet: Fleet, browser: Browser) -> None:
+    person("wren", fleet.cluster, Role.LEAD, display_name="Wren")
+    page = browser.new_context(java_script_enabled=False).new_page()
+    visit = Visit(page, live_server.url, fleet)
+    sign_in(visit)
+    visit.go("/clusters/helios/nodes/gpu-003/")
+    page.get_by_label("What to retire").select_option("gpu3")
+    page.get_by_role("button", name="Retire").click()
+    expect(page.locator(".decision")).to_contain_text("GPU 3 of gpu-003 is judged no more")
+    page.get_by_label("Why").fill("the slot stays empty")
+    page.get_by_role("button", name="Retire GPU 3").click()
+    expect(page.get_by_role("status")).to_contain_text("GPU 3 of gpu-003 is retired.")
+    page.context.close()

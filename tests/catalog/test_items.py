@@ -103,7 +103,7 @@ def test_load_is_asked_for_where_an_idle_sample_shows_nothing(catalogue: Catalog
 
 def test_a_capped_power_draw_is_never_judged_because_full_load_shows_it_on_healthy_gpus(catalogue: Catalogue) -> None:
     judged = {criterion.fact for criterion in catalogue.items["gpu-clock-throttle"].all_criteria}
-    assert judged == {"hw_slowdown_active", "hw_thermal", "power_brake", "sw_thermal"}
+    assert judged == {"hw_slowdown_active", "hw_thermal", "power_brake", "sw_thermal", "sm_clock_share"}
 
 
 def test_firmware_and_lifetime_memory_errors_enter_what_is_signed(catalogue: Catalogue) -> None:

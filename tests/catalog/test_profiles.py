@@ -46,14 +46,16 @@ def test_the_profiles_have_their_parts_and_counts(catalogue: Catalogue) -> None:
     assert {key: (one.part, one.gpus, one.nics) for key, one in catalogue.profiles.items()} == HARDWARE
 
 
-def test_every_threshold_that_a_criterion_asks_for_is_given_by_a_profile_or_is_the_sites_own(
+def test_every_threshold_that_a_criterion_asks_for_is_in_a_profile_or_a_table_or_is_the_sites_own(
     catalogue: Catalogue,
 ) -> None:
-    assert thresholds_asked_for(catalogue) - thresholds_given(catalogue) == SITE_THRESHOLDS
+    given = thresholds_given(catalogue) | catalogue.reference.thresholds.keys()
+    assert thresholds_asked_for(catalogue) - given == SITE_THRESHOLDS
 
 
 def test_no_profile_gives_a_threshold_that_no_criterion_reads(catalogue: Catalogue) -> None:
     assert thresholds_given(catalogue) - thresholds_asked_for(catalogue) == set()
+    assert catalogue.reference.thresholds.keys() <= thresholds_asked_for(catalogue)
 
 
 def test_every_threshold_says_where_it_comes_from(catalogue: Catalogue) -> None:

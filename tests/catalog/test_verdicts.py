@@ -3,9 +3,6 @@
 Values of the 2 x H200 machine are those of its captures (shared/captures): they were read there by eye.
 """
 
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-
 import pytest
 
 from checks.domain.catalogue import Catalogue
@@ -15,31 +12,7 @@ from checks.domain.measuring import measure
 from checks.domain.memory import ItemMemory
 from checks.domain.profiles import Ruleset
 from checks.domain.units import Scalar
-
-NOON = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
-BOOT = "8f7a1c52-3f0e-4a55-9d5b-0d7d4a1f6f10"
-
-Sample = dict[str, Scalar]
-Judged = Callable[..., str]
-
-
-@pytest.fixture
-def judged(catalogue: Catalogue) -> Judged:
-    """The raw verdict of an item under a profile after one or more samples, 150 s apart."""
-
-    def verdict(profile: str, key: str, *samples: Sample) -> str:
-        item = Ruleset.build(catalogue, profile, {}).items[key]
-        memory, judgement = ItemMemory(), None
-        for place, sample in enumerate(samples):
-            now = NOON + place * timedelta(seconds=150)
-            facts = [Fact(key, "", name, held, item.facts[name].value, now) for name, held in sample.items()]
-            measured = measure(item, facts, [], memory, observed_at=now, boot_id=BOOT)
-            memory, judgement = measured.memory, judge(item, measured.value, now=now)
-        assert judgement is not None
-        return judgement.verdict.value
-
-    return verdict
-
+from tests.catalog.conftest import BOOT, NOON, Judged, Sample
 
 CLEAN_ECC: Sample = {
     "ecc_enabled": True, "volatile_uncorrectable": 0, "volatile_correctable": 0, "aggregate_sram_uncorrectable": 0,
@@ -49,7 +22,7 @@ CLEAN_ECC: Sample = {
 # GPU 0 of the burn capture: 98 % utilization, 690 of 700 W, SW power cap active all the time.
 LOADED: Sample = {
     "hw_slowdown_active": False, "hw_thermal": 0, "power_brake": 0, "sw_thermal": 0, "sw_power_cap": 100_000_000,
-    "sm_clock": 1485, "utilization": 98,
+    "sm_clock": 1485, "sm_clock_share": 1.0, "utilization": 98,
 }  # fmt: skip
 
 FREE_GPU: Sample = {
@@ -231,13 +204,68 @@ def test_a_width_that_no_profile_states_is_unknown_until_the_cluster_states_it(c
 
 def test_fabric_ids_of_zero_are_normal_outside_of_multi_node_nvlink_and_a_fault_in_it(judged: Judged) -> None:
     zero: Sample = {
-        "gpus_not_completed": 0, "gpus_not_success": 0, "cliques": "0",
+        "fabric_states": "Completed", "fabric_statuses": "Success", "cliques": "0",
         "cluster_uuids": "00000000-0000-0000-0000-000000000000",
     }  # fmt: skip
 
     assert judged("2xh200-virtual", "gpu-fabric", zero) == "pass"
     assert judged("gb200-nvl4", "gpu-fabric", zero) == "fail"
     assert judged("gb200-nvl4", "gpu-fabric", zero | {"cliques": "3", "cluster_uuids": JOINED}) == "pass"
+
+
+def test_one_gpu_outside_of_its_domain_fails_a_tray_whose_others_joined(judged: Judged) -> None:
+    joined: Sample = {"fabric_states": "Completed", "fabric_statuses": "Success", "cliques": "3"}
+    unset = "00000000-0000-0000-0000-000000000000"
+
+    assert judged("gb200-nvl4", "gpu-fabric", joined | {"cliques": "0, 3", "cluster_uuids": JOINED}) == "fail"
+    assert judged("gb200-nvl4", "gpu-fabric", joined | {"cluster_uuids": f"{unset}, {JOINED}"}) == "fail"
+
+
+def test_one_gpu_that_the_fabric_has_not_taken_yet_fails_the_node(judged: Judged) -> None:
+    sample: Sample = {"fabric_states": "Completed, In Progress", "fabric_statuses": "Success"}
+
+    assert judged("2xh200-virtual", "gpu-fabric", sample) == "fail"
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        ({}, "pass"),
+        ({"longest_wait": 60.0}, "pass"),
+        ({"longest_wait": 60.1}, "fail"),
+        ({"slowest_mount": 1.9}, "pass"),
+        ({"slowest_mount": 2.0}, "fail"),
+        ({"failing_mounts": 1}, "fail"),
+    ],
+)
+def test_a_minute_in_the_kernel_and_two_seconds_for_a_mount_are_the_borders(
+    judged: Judged, change: Sample, verdict: str
+) -> None:
+    sample: Sample = {"longest_wait": 0.0, "slowest_mount": 0.0, "failing_mounts": 0}
+    assert judged("8xh200", "hung-io", sample | change) == verdict
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [({}, "pass"), ({"governors": "performance, powersave"}, "fail"), ({"governed_cpus": 191}, "fail")],
+)
+def test_every_cpu_needs_a_governor_and_each_of_them_performance(judged: Judged, change: Sample, verdict: str) -> None:
+    sample: Sample = {"cpufreq": "present", "cpus": 192, "governed_cpus": 192, "governors": "performance"}
+    assert judged("8xh200", "cpu-governor", sample | change) == verdict
+
+
+@pytest.mark.parametrize(("left", "verdict"), [(90, "pass"), (0, "pass"), (-3, "fail")])
+def test_a_disk_below_its_own_limit_of_spare_blocks_fails(judged: Judged, left: int, verdict: str) -> None:
+    sample: Sample = {"disks": 2, "critical_warnings": 0, "spare_left_min": left, "wear_max": 3}
+    assert judged("8xh200", "nvme-health", sample) == verdict
+
+
+def test_a_clock_that_stays_below_those_of_its_peers_for_five_minutes_warns(judged: Judged) -> None:
+    slow = LOADED | {"sm_clock": 1385, "sm_clock_share": 0.93}
+
+    assert judged("2xh200-virtual", "gpu-clock-throttle", *[LOADED] * 3) == "pass"
+    assert judged("2xh200-virtual", "gpu-clock-throttle", *[slow] * 3) == "warn"
+    assert judged("2xh200-virtual", "gpu-clock-throttle", slow, LOADED, slow) == "pass"
 
 
 def test_firmware_that_is_known_is_good_until_nodes_are_compared(judged: Judged) -> None:

@@ -34,6 +34,7 @@ def counters(utilization: int, hw_thermal: int = 0, sw_power_cap: int = 0) -> di
     return {
         "hw_slowdown_active": False, "hw_thermal": hw_thermal, "power_brake": 0, "sw_thermal": 0,
         "sw_power_cap": sw_power_cap, "sm_clock": 1485, "utilization": utilization,
+        **({"sm_clock_share": 1.0} if utilization else {}),
     }  # fmt: skip
 
 

@@ -4,8 +4,10 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ import pytest
 
 from tests.journeys.sound import PROFILE
 from tests.journeys.user import Agent, ClusterOfMine, Portal
+
+pytestmark = pytest.mark.xdist_group("hung-tool")
 
 CEILING_S = 20.0
 INTERVAL_S = 5
@@ -62,7 +66,7 @@ def _is_gone(pid: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ticked:
-    """A tick with a hung tool, and another one that cron started meanwhile."""
+    """A tick with a hung tool, another one that cron started meanwhile, and the next one."""
 
     tool: HungTool
     seconds: float
@@ -70,25 +74,30 @@ class Ticked:
     overlapping: dict[str, Any]
     left_behind: list[int]
     reasons: dict[str, dict[str, Any]]
+    started_by_first: int
+    following: dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def cluster(portal: Portal) -> ClusterOfMine:
-    return portal.cluster("hung", profile=PROFILE, interval=str(INTERVAL_S))
+def all_ticked(portal: Portal, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ticked]]:
+    """What came of each kind, on three nodes at the same time.
 
-
-@pytest.fixture(scope="module", params=sorted(TOOLS))
-def ticked(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, cluster: ClusterOfMine
-) -> Iterator[Ticked]:
-    """What came of it; processes of the tool that are left in the end are ended by their ids."""
-    tool = _hung_tool(request.param, tmp_path_factory.mktemp("hung"), cluster)
+    Processes of the tools that are left in the end are ended by their ids.
+    """
+    cluster = portal.cluster("hung", profile=PROFILE, interval=str(INTERVAL_S))
+    tools = {kind: _hung_tool(kind, tmp_path_factory.mktemp("hung"), cluster) for kind in TOOLS}
     try:
-        yield _tick(tool, cluster)
+        with ThreadPoolExecutor(len(tools)) as nodes:
+            yield dict(zip(tools, nodes.map(partial(_tick, cluster=cluster), tools.values()), strict=True))
     finally:
-        for pid in tool.living:
+        for pid in [pid for tool in tools.values() for pid in tool.living]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+
+@pytest.fixture(params=sorted(TOOLS))
+def ticked(request: pytest.FixtureRequest, all_ticked: dict[str, Ticked]) -> Ticked:
+    return all_ticked[request.param]
 
 
 def _hung_tool(kind: str, place: Path, cluster: ClusterOfMine) -> HungTool:
@@ -104,7 +113,7 @@ def _hung_tool(kind: str, place: Path, cluster: ClusterOfMine) -> HungTool:
     return HungTool(place, agent, f"with-{kind}")
 
 
-def _tick(tool: HungTool, cluster: ClusterOfMine) -> Ticked:
+def _tick(tool: HungTool, *, cluster: ClusterOfMine) -> Ticked:
     began = time.monotonic()
     tick = tool.agent.start("tick")
     while not tool.started:
@@ -112,9 +121,11 @@ def _tick(tool: HungTool, cluster: ClusterOfMine) -> Ticked:
         time.sleep(0.05)
     overlapping = tool.agent.tick()
     exit_status = tick.wait(2 * CEILING_S)
-    seconds, left_behind = time.monotonic() - began, tool.living
+    seconds, left_behind, started = time.monotonic() - began, tool.living, len(tool.started)
     reasons = {reason["item"]: reason for reason in cluster.gate(nodes=tool.hostname)["reasons"]}
-    return Ticked(tool, seconds, exit_status, overlapping, left_behind, reasons)
+    time.sleep(INTERVAL_S)
+    following = tool.agent.tick()
+    return Ticked(tool, seconds, exit_status, overlapping, left_behind, reasons, started, following)
 
 
 def test_the_tick_ends_within_its_ceiling(ticked: Ticked) -> None:
@@ -144,9 +155,6 @@ def test_a_tick_that_cron_starts_meanwhile_measures_nothing(ticked: Ticked) -> N
 
 
 def test_the_tool_never_runs_twice_at_once(ticked: Ticked) -> None:
-    before = len(ticked.tool.started)
-    time.sleep(INTERVAL_S)
-    assert ticked.tool.agent.tick()["reports"]
-
-    assert len(ticked.tool.started) > before
+    assert ticked.following["reports"]
+    assert len(ticked.tool.started) > ticked.started_by_first
     assert not ticked.tool.ran_twice_at_once

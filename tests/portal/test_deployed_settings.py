@@ -14,6 +14,7 @@ DEPLOYED = {
     "TOKEN_PEPPERS": "1:a pepper for tests of 32 characters or more",
     "DATABASE_URL": "postgresql://app@db.example/countersign",
     "REDIS_URL": "redis://broker.example/0",
+    "TRUSTED_PROXIES": "172.30.201.0/28",
     "DJANGO_SETTINGS_MODULE": "portal.settings",
 }
 ASK = """
@@ -53,6 +54,13 @@ def test_a_wrong_deployment_is_refused(wrong: dict[str, str], id: str) -> None: 
 
     assert done.returncode == 1
     assert f"countersign.{id}" in done.stderr
+
+
+def test_a_proxy_that_nobody_named_is_warned_of() -> None:
+    done = python("manage.py", "check", "--deploy", "--fail-level", "WARNING", TRUSTED_PROXIES="")
+
+    assert done.returncode == 1
+    assert "countersign.W010" in done.stderr
 
 
 def test_behind_a_tls_proxy_browsers_are_told_to_stay_with_tls() -> None:

@@ -27,6 +27,7 @@ from checks.selectors.signs import State
 from checks.services.anchors import NothingToAnchor, anchor_ledger
 from checks.services.ledger import write_entry
 from checks.services.ledger_watch import watch_anchor, watch_chain
+from checks.tasks import keep_ledger
 from portal.quickstart.place import Place
 from tests.factories import NOON
 
@@ -264,3 +265,22 @@ def test_a_rolled_back_database_is_red_at_the_next_look(key_file: Path, place: P
 
     assert (chain.state, chain.outcome) == (State.RED, LedgerWatch.Outcome.ROLLED_BACK)
     assert chain.detail.startswith("Rolled back by 3 entries")
+
+
+def test_the_nightly_task_anchors_and_then_verifies_against_that_anchor(key_file: Path, place: Path) -> None:
+    act()
+    keep_ledger()
+
+    assert len(list(place.iterdir())) == 1
+    assert LedgerWatch.objects.get(name="chain").outcome == LedgerWatch.Outcome.OK
+
+
+def test_what_was_done_today_is_not_done_again(key_file: Path, place: Path) -> None:
+    act()
+    watch_anchor(now=NOON)
+    watch_chain(now=NOON)
+    before = list(LedgerWatch.objects.order_by("name").values())
+    watch_anchor(now=NOON + HOUR)
+    watch_chain(now=NOON + HOUR)
+
+    assert list(LedgerWatch.objects.order_by("name").values()) == before

@@ -81,7 +81,7 @@ def test_two_reports_of_one_node_queue_up_and_both_count(connect_as: Connect) ->
     held = connect_as("app")
     held.execute("SELECT FROM checks_nodeitemstate WHERE item = 'hung-io' FOR UPDATE")
     facts = healthy_facts()
-    facts["hung-io"][""]["stuck_tasks"] = (1, "count")
+    facts["hung-io"][""]["longest_wait"] = (91.0, "seconds")
     machine.sleep()
     first = push(machine, machine.report(facts), timedelta(minutes=5))
     assert calls_waiting(1)
@@ -143,7 +143,7 @@ def test_rules_that_change_while_a_report_waits_are_the_rules_it_is_judged_by(co
     waiting = push(machine, machine.report(), timedelta())
     assert calls_waiting(1)
     cluster = machine.cluster
-    cluster.overrides = {"hung-io": {"stuck_tasks": {"threshold": 5, "reason": "test", "source": "ours"}}}
+    cluster.overrides = {"hung-io": {"longest_wait": {"threshold": 120, "reason": "test", "source": "ours"}}}
     with transaction.atomic():
         cluster.save()
         cluster = refresh_rules(cluster)

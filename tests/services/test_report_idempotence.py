@@ -39,7 +39,7 @@ def test_a_report_sent_twice_is_answered_as_a_duplicate_and_doubles_nothing(mach
 @pytest.mark.django_db
 def test_a_duplicate_answers_with_the_verdicts_that_are_stored(machine: Machine) -> None:
     facts = healthy_facts()
-    facts["hung-io"][""]["stuck_tasks"] = (2, "count")
+    facts["hung-io"][""]["longest_wait"] = (92.0, "seconds")
     report = machine.report(facts)
     machine.push(report)
     machine.sleep()

@@ -128,7 +128,7 @@ def test_a_new_failure_asks_the_worker_to_look_at_the_breaker(machine: Machine) 
     Outbox.objects.all().delete()
     machine.sleep()
     facts = healthy_facts()
-    facts["hung-io"][""]["stuck_tasks"] = (3, "count")
+    facts["hung-io"][""]["longest_wait"] = (90.0, "seconds")
     machine.push(facts=facts)
 
     assert list(Outbox.objects.values_list("task", "args")) == [("checks.watch_breakers", [])]
@@ -139,7 +139,7 @@ def test_a_change_settles_after_three_counted_reports_and_raises_the_epoch(machi
         machine.push()
         machine.sleep()
     facts = healthy_facts()
-    facts["hung-io"][""]["stuck_tasks"] = (3, "count")
+    facts["hung-io"][""]["longest_wait"] = (90.0, "seconds")
     settled = []
     for _ in range(3):
         machine.push(facts=facts)
@@ -197,7 +197,7 @@ def test_a_check_of_one_item_keeps_no_other_item_alive(machine: Machine) -> None
 
 def test_an_older_report_fills_history_only(machine: Machine) -> None:
     old_facts = healthy_facts()
-    old_facts["hung-io"][""]["stuck_tasks"] = (3, "count")
+    old_facts["hung-io"][""]["longest_wait"] = (90.0, "seconds")
     old = machine.report(facts=old_facts)
     machine.sleep()
     machine.push()

@@ -110,7 +110,7 @@ def test_nobody_is_told_more_than_six_things_at_once(sight: Sight, fleet: Fleet,
     fails: dict[str, dict[str, object]] = {item: {**low} for item in items} | {
         "sysctl-swappiness": {"live": 60, "configured": 60},
         "ulimit-nofile": {"soft": 1024, "hard": 1024},
-        "hung-io": {"stuck_tasks": 3},
+        "hung-io": {"longest_wait": 90.0},
         "clock-sync": {"synchronized": False},
     }
     fleet.report("gpu-002", at=now, changed=fails)

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from checks.models import Node, NodeItemState, Role
+from checks.models import Node, NodeItemState, NodeReadiness, Role
 from checks.selectors.rules import ruleset_for
 from tests.fleet import Fleet, healthy_nodes, make_fleet, person
 from tests.ui.conftest import MINUTE, Sight, seen_by
@@ -71,6 +71,14 @@ def test_the_worst_nodes_come_first_with_value_and_threshold(sight: Sight) -> No
     assert "8\u202flanes, needs 16\u202flanes" in worst
 
 
+def test_a_machine_that_is_not_believed_is_among_the_worst(sight: Sight) -> None:
+    Node.objects.filter(hostname="gpu-002").update(trouble="hardware_changed")
+    worst = sight.text(PAGE).partition('aria-labelledby="wf"')[2]
+    row = worst[worst.index('/nodes/gpu-002/"') :].partition("</tr>")[0]
+    assert "hardware changed, to be confirmed" in row
+    assert 'data-label="Owner">Hardware engineer<' in row
+
+
 def test_nodes_under_their_switches(sight: Sight) -> None:
     page = sight.text(PAGE)
     assert ">leaf-01</text>" in page
@@ -94,6 +102,48 @@ def test_above_256_nodes_it_counts_by_switch_and_stays_small(fleet: Fleet, sight
     assert 'aria-label="leaf-50 · hung-io · fail × 20"' in page
     assert 'href="/clusters/helios/?place=leaf-50"' in page
     assert len(page.encode()) < 500_000
+
+
+def test_of_many_nodes_only_what_deviates_is_drawn_and_the_other_items_are_links(fleet: Fleet, sight: Sight) -> None:
+    _many_nodes(fleet, 300)
+    Node.objects.filter(hostname="gpu-004").update(retired_at=timezone.now())  # it was never measured: all unknown
+    page = sight.text(PAGE)
+    matrix = page[page.index('class="heat') : page.index("</table>")]
+    assert "field-pass" not in matrix
+    assert "sysctl-somaxconn" not in _items_of(matrix)
+    assert '<a class="id" href="/clusters/helios/items/sysctl-somaxconn/">' in page
+    # gpu-003 has a GPU on half of its lanes at leaf-01
+    assert 'aria-label="leaf-01 · gpu-pcie-width · fail × 1"' in matrix
+
+
+def test_of_many_nodes_the_worst_are_listed_and_all_are_counted(fleet: Fleet, sight: Sight) -> None:
+    _many_nodes(fleet, 300)
+    # 300 that fail, gpu-003 that fails, gpu-004 that was never measured
+    assert "25 of 302 nodes with something to say" in sight.text(PAGE)
+
+
+def test_of_many_nodes_a_switch_that_went_silent_is_one_line(fleet: Fleet, sight: Sight, now: datetime) -> None:
+    _many_nodes(fleet, 300)
+    silent = NodeReadiness.objects.filter(node__switch="leaf-64")
+    silent.update(tick_until=now - MINUTE)
+    matrix = sight.text(PAGE).partition('class="heat')[2].partition("</table>")[0]
+    assert "Whole nodes" in matrix
+    assert 'aria-label="leaf-64 · tick evidence · stale × 20"' in matrix
+    # what they said before counts for nothing: no failure of theirs is drawn
+    assert "leaf-64 · hung-io" not in matrix
+    assert "leaf-63 · hung-io · fail × 20" in matrix
+
+
+def test_of_many_nodes_the_number_of_queries_does_not_grow(fleet: Fleet, sight: Sight, now: datetime) -> None:
+    _many_nodes(fleet, 300)
+    sight.text(PAGE)
+    with CaptureQueriesContext(connection) as few:
+        sight.text(PAGE)
+    _many_nodes(fleet, 300, first=300)
+    with CaptureQueriesContext(connection) as many:
+        sight.text(PAGE)
+    assert len(many) == len(few)
+    assert len(few) <= 20
 
 
 def test_the_number_of_queries_does_not_follow_the_number_of_nodes(sight: Sight, fleet: Fleet, now: datetime) -> None:
@@ -127,7 +177,11 @@ def test_a_node_that_retired_is_no_column_but_keeps_its_page(sight: Sight) -> No
     assert "Retired." in sight.text("/clusters/helios/nodes/gpu-004/")
 
 
-def _many_nodes(fleet: Fleet, number: int) -> None:
+def _items_of(matrix: str) -> set[str]:
+    return set(re.findall(r"/items/([a-z0-9-]+)/\" title", matrix))
+
+
+def _many_nodes(fleet: Fleet, number: int, first: int = 0) -> None:
     """Nodes with one failed row each, straight into the tables: their way there is not what is tested."""
     pattern = fleet.node("gpu-001")
     item = ruleset_for(fleet.cluster).items["hung-io"]
@@ -138,10 +192,11 @@ def _many_nodes(fleet: Fleet, number: int) -> None:
             switch=f"leaf-{50 + at // 20}",
             enrolled_at=pattern.enrolled_at,
         )
-        for at in range(number)
+        for at in range(first, first + number)
     ]
     Node.objects.bulk_create(nodes)
     summary = pattern.readiness
+    summary.health_bad = summary.health_failed = 1
     for node in nodes:
         summary.pk, summary.node = node.pk, node
         summary.save(force_insert=True)
@@ -149,7 +204,7 @@ def _many_nodes(fleet: Fleet, number: int) -> None:
         NodeItemState(
             node=node, item="hung-io", subject="", layer=item.layer, scope=item.scope, cadence=item.cadence,
             severity=item.severity, raw="fail", reason="criterion", since=pattern.enrolled_at, blocks=2,
-            observed_at=summary.last_observed_at, item_version=item.version, value={"facts": {"stuck_tasks": 2}},
+            observed_at=summary.last_observed_at, item_version=item.version, value={"facts": {"longest_wait": 90.0}},
         )
         for node in nodes
     )  # fmt: skip

@@ -48,7 +48,7 @@ def test_a_token_ends_as_the_form_says_and_stands_in_the_ledger(lena: Sight, now
 
 
 def test_the_page_with_a_secret_is_stored_nowhere(lena: Sight) -> None:
-    assert lena.client.post(PAGE, TERMS).headers["Cache-Control"] == "no-store"
+    assert lena.client.post(PAGE, TERMS).headers["Cache-Control"] == "private, no-store"
 
 
 def test_a_wrong_network_is_told_beside_its_field_and_issues_nothing(lena: Sight) -> None:

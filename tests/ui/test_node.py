@@ -3,7 +3,7 @@
 import re
 from datetime import datetime, timedelta
 
-from checks.models import NodeItemState, RecheckRequest, Role
+from checks.models import Node, NodeItemState, RecheckRequest, Role
 from checks.services.rechecks import request_recheck
 from tests.fleet import Fleet, make_fleet, person
 from tests.ui.conftest import HOUR, MINUTE, Sight, seen_by
@@ -130,9 +130,13 @@ def test_a_replayed_node_says_so_and_when_it_was_captured(db: None, now: datetim
 
 def test_a_machine_that_is_not_believed_says_why(sight: Sight, fleet: Fleet) -> None:
     node = fleet.node("gpu-001")
-    node.trouble = "two_boot_ids"
+    node.trouble = "boot_conflict"
     node.save()
-    assert "two machines may share it" in sight.text("/clusters/helios/nodes/gpu-001/")
+    page = sight.text("/clusters/helios/nodes/gpu-001/")
+    assert "two machines may share it" in page
+    answer = page.partition('class="readouts"')[2].partition("</dl>")[0]
+    assert "Hardware engineer" in answer
+    assert "<dt>Not ready for</dt><dd>—</dd>" in answer  # since when is not known
 
 
 def test_a_viewer_is_offered_no_re_check(fleet: Fleet) -> None:
@@ -178,3 +182,25 @@ def test_one_verdict_of_an_item_can_be_looked_at_alone(sight: Sight) -> None:
     page = sight.text("/clusters/helios/items/gpu-pcie-width/", verdict="fail")
     assert "/nodes/gpu-003/items/gpu-pcie-width/" in page
     assert "/nodes/gpu-001/items/gpu-pcie-width/" not in page
+
+
+def test_an_item_is_paged_by_node_and_each_page_holds_all_of_a_node_s_parts(sight: Sight, fleet: Fleet) -> None:
+    """51 nodes are two pages of 50; the one that fails and the one that knows nothing stand in front."""
+    pattern = fleet.node("gpu-001")
+    rows = list(NodeItemState.objects.filter(node=pattern, item="gpu-pcie-width"))
+    for number in range(5, 52):
+        node = Node.objects.create(cluster=fleet.cluster, hostname=f"gpu-{number:03d}", enrolled_at=pattern.enrolled_at)
+        summary = pattern.readiness
+        summary.pk, summary.node = node.pk, node
+        summary.save(force_insert=True)
+        for row in rows:
+            row.node = node
+        NodeItemState.objects.bulk_create(rows)
+    first = sight.text("/clusters/helios/items/gpu-pcie-width/")
+    assert "page 1 of 2" in first
+    assert first.index("/nodes/gpu-003/items/") < first.index("/nodes/gpu-004/items/") < first.index("/nodes/gpu-001/")
+    assert "49 of 51" in " ".join(re.sub(r"<[^>]+>", " ", first).split())
+    second = sight.text("/clusters/helios/items/gpu-pcie-width/", page="2")
+    assert re.findall(r"/nodes/(gpu-\d+)/items/gpu-pcie-width/\?subject=(\w+)", second) == [("gpu-051", "gpu0")]
+    assert "GPU 0–7" in second
+    assert "/nodes/gpu-003/" not in sight.text("/clusters/helios/items/gpu-pcie-width/", verdict="unknown")

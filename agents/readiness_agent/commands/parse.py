@@ -98,7 +98,7 @@ def _parse(kind: str, text: str) -> Tuple[Facts, Problems]:
     """Run the probes on a capture that holds this one output, and listen to those that read it."""
     moment = now()
     snapshot = RecordedSnapshot(moment, _records(kind, text))
-    measured = measure_elsewhere(PROBES, ProbeContext(), lambda: ReplaySource(snapshot), moment)
+    measured = measure_elsewhere(PROBES, ProbeContext(is_known=False), lambda: ReplaySource(snapshot), moment)
     read = [outcome.probe for outcome in measured.outcomes if outcome.records]
     measured = measured.of_probes(read)
     facts = [fact._asdict() for fact in measured.facts()]

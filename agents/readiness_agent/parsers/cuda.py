@@ -1,14 +1,11 @@
-"""Versions of the NVIDIA driver and of CUDA, and NVIDIA's rules on which of them work together."""
+"""Versions of the NVIDIA driver and of CUDA."""
 
 from __future__ import annotations
 
 import re
-from typing import Dict, Iterable, NamedTuple, Optional, Tuple
+from typing import Iterable, NamedTuple, Optional, Tuple
 
 from readiness_agent.facts import Unreadable
-
-MINOR_VERSIONS_FROM: Dict[int, str] = {11: "450.80.02", 12: "525.60.13", 13: "580"}
-"""From this driver on, every minor version of a CUDA major version runs (NVIDIA, CUDA Compatibility)."""
 
 _DRIVER = re.compile(r"^NVRM version: .*?\s([0-9]{3,4}(?:\.[0-9]{1,4}){1,2})\s", re.MULTILINE)
 _RUNTIME = re.compile(r"/libcudart\.so\.([0-9]{1,3}(?:\.[0-9]{1,4}){0,2})$")
@@ -41,26 +38,13 @@ def libraries_of(paths: Iterable[str]) -> CudaLibraries:
     """What the file names of loaded libraries say; of two runtimes the newer one counts, since it asks for more."""
     paths = list(paths)
     runtimes = [found[1] for found in map(_RUNTIME.search, paths) if found]
-    drivers = [(found[1], path) for path, found in zip(paths, map(_LIBCUDA.search, paths)) if found]  # noqa: B905
+    of_compat = [path for path in paths if "/compat/libcuda.so" in path]
+    drivers = [found[1] for found in map(_LIBCUDA.search, of_compat or paths) if found]
     return CudaLibraries(
         runtime=max(runtimes, key=_numbers) if runtimes else None,
-        libcuda=drivers[0][0] if drivers else None,
-        compat=any("/compat/" in path for _, path in drivers),
+        libcuda=drivers[0] if drivers else None,
+        compat=bool(of_compat),
     )
-
-
-def is_legal(driver: str, supports: Optional[str], runtime: str) -> Optional[bool]:
-    """Whether *driver* may run a CUDA *runtime*; *supports* is the newest CUDA that the driver knows by itself.
-
-    None when neither that nor NVIDIA's table says it.
-    """
-    wanted = _numbers(runtime)[:2]
-    minimum = MINOR_VERSIONS_FROM.get(wanted[0])
-    if minimum is not None and _numbers(driver) >= _numbers(minimum):
-        return True
-    if supports is not None:
-        return len(wanted) == 2 and wanted <= _numbers(supports)[:2]
-    return None if minimum is None else False
 
 
 def _numbers(version: str) -> Tuple[int, ...]:

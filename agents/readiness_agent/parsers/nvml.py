@@ -43,8 +43,6 @@ class NvmlLog(NamedTuple):
     """Everything that one session with the driver told."""
 
     smi: SmiLog
-    cuda_version: Optional[str]
-    """The newest CUDA that this driver supports by itself."""
     links: Tuple[NvlinkGpu, ...]
     link_errors: Tuple[NvlinkErrors, ...]
 
@@ -108,12 +106,7 @@ def parse_nvml(raw: Any) -> NvmlLog:
     )
     links = tuple(_links(place, one) for place, one in enumerate(known))
     errors = tuple(_link_errors(place, one) for place, one in enumerate(known))
-    return NvmlLog(smi, _cuda_version(node.count("cuda")), links, errors)
-
-
-def _cuda_version(number: Optional[int]) -> Optional[str]:
-    """13000 is 13.0, 12040 is 12.4."""
-    return f"{number // 1000}.{number % 1000 // 10}" if number else None
+    return NvmlLog(smi, links, errors)
 
 
 def _gpu(gpu: _Answers) -> SmiGpu:

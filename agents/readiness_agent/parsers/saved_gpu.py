@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from readiness_agent.listing import counted
 from readiness_agent.parsers.kernel_log import GLOBAL, MEMCG, REAPER, oom_kills, parse_kernel_log
 from readiness_agent.parsers.lspci import LspciDevice, parse_lspci
 from readiness_agent.parsers.nvlink import NvlinkGpu, parse_nvlink_errors, parse_nvlink_status
@@ -67,11 +68,10 @@ def read_kernel_log(text: str) -> Saved:
     reading.fact("lines", len(records), "count")
     reading.fact("gpus_with_xids", len(events), "count")
     for address, one in events.items():
-        reading.fact("xids", one.shown or None, "text", address)
+        reading.fact("xids", counted(one.counts), "text", address)
+        reading.fact("nonfatal_xids", counted(one.nonfatal_counts), "text", address)
         lines = " ".join(f"{number}:{count}" for number, count in one.lines.items())
         reading.fact("xid_lines", lines or None, "text", address)
-        reading.fact("fatal_xids", one.fatal, "count", address)
-        reading.fact("application_xids", one.application, "count", address)
         reading.fact("off_bus", one.off_the_bus, "bool", address)
         reading.fact("recovery_action", one.recovery_action, "text", address)
     kinds = [kill.kind for kill in oom_kills(records)]

@@ -1,28 +1,24 @@
-"""Events of the NVIDIA driver (Xid) in the kernel's log, GPU by GPU.
+"""Events of the NVIDIA driver (Xid) in the kernel's log, GPU by GPU: which numbers, how often, and when.
 
-What counts as the application's own follows NVIDIA's list: 13 (graphics exception), 31 (page fault), 43 (channel
-stopped) and 45 (channel cleaned up after another fault). 154 announces a state. A number that nobody told us about is
-taken for the GPU's fault, never for harmless.
+What a number means is not known here, but for 154, whose text says what the driver asks for.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from readiness_agent.parsers.kernel_log import SAME_EVENT_SECONDS, LogRecord
 
-APPLICATION = frozenset({13, 31, 43, 45})
 STATE = 154
 NO_ACTION = "None"
-OFF_THE_BUS = "off the bus"
-_OFF_THE_BUS_NUMBER = 79
 
 LOAD_SECONDS = 30.0
 """The driver announces its loading after it has probed its GPUs: what happened so shortly before belongs to it."""
 
 _ADDRESS = r"([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2})"
-_XID = re.compile(rf"NVRM: Xid \((?:PCI:)?{_ADDRESS}(?:\.[0-7])?\): ([0-9]{{1,4}}), (.*)", re.I)
+XID_LINE = re.compile(rf"NVRM: Xid \((?:PCI:)?{_ADDRESS}(?:\.[0-7])?\): ([0-9]{{1,4}}), (.*)", re.I)
 _GPU = re.compile(rf"NVRM: .*?GPU (?:at )?(?:PCI:)?{_ADDRESS}", re.I)
 _ACTION = re.compile(r"recovery action changed from .* to 0x[0-9a-f]+ \(([^)]+)\)", re.I)
 _CAUSED_BY = re.compile(r"caused by previous Xid:? ([0-9]{1,4})", re.I)
@@ -30,17 +26,13 @@ _NONFATAL = re.compile(r"\bnon-?fatal\b", re.I)
 
 
 class XidEvent(NamedTuple):
-    """One event, however many lines tell of it.
-
-    A fault of the GPU or its driver is one event until the next reset, however often it is logged; an application's own
-    fault is another one each time.
-    """
+    """One event, however many lines tell of it: lines of one number within a few seconds are one."""
 
     address: str
     """PCI address without function, in lower case: ``0000:9b:00``."""
-    number: Optional[int]
-    """None for a GPU that fell off the bus and of which no number was logged."""
+    number: int
     nonfatal: bool
+    """Whether the driver itself calls it that."""
     after_boot: Optional[float]
     unix: Optional[float]
 
@@ -57,32 +49,19 @@ class GpuEvents(NamedTuple):
     off_the_bus: bool
 
     @property
-    def numbers(self) -> Tuple[int, ...]:
-        """Each number once, in the order of the log."""
-        return tuple(dict.fromkeys(one.number for one in self.events if one.number is not None))
+    def counts(self) -> Dict[int, int]:
+        """How often each number happened, in the order of the log."""
+        return dict(Counter(one.number for one in self.events if not one.nonfatal))
 
     @property
-    def application(self) -> int:
-        """Events that an application causes by itself."""
-        return sum(1 for one in self.events if one.number in APPLICATION)
+    def nonfatal_counts(self) -> Dict[int, int]:
+        """The same of events that the driver itself calls nonfatal."""
+        return dict(Counter(one.number for one in self.events if one.nonfatal))
 
     @property
-    def fatal(self) -> int:
-        """Events after which the GPU, its links or its driver need care; a pending action is at least one."""
-        own = [one for one in self.events if _is_fatal(one)]
-        unnumbered = self.off_the_bus and _OFF_THE_BUS_NUMBER not in self.numbers
-        return max(len(own) + unnumbered, int(self.recovery_action != NO_ACTION))
-
-    @property
-    def shown(self) -> str:
-        """All of it in one short text, for people: ``13 (2x) 109``."""
-        counts = {number: sum(1 for one in self.events if one.number == number) for number in self.numbers}
-        words = [f"{number} ({count}x)" if count > 1 else str(number) for number, count in counts.items()]
-        return " ".join([*words, OFF_THE_BUS] if self.off_the_bus else words)
-
-
-def _is_fatal(event: XidEvent) -> bool:
-    return event.number is not None and event.number not in APPLICATION | {STATE} and not event.nonfatal
+    def last_after_boot(self) -> Optional[float]:
+        """When the last event happened; None where the log has no such times."""
+        return max((one.after_boot for one in self.events if one.after_boot is not None), default=None)
 
 
 class _Collected:
@@ -90,19 +69,17 @@ class _Collected:
 
     def __init__(self) -> None:
         self.events: List[XidEvent] = []
-        self.latest: Dict[Tuple[Optional[int], bool], LogRecord] = {}
+        self.latest: Dict[Tuple[int, bool], LogRecord] = {}
         self.lines: Dict[int, int] = {}
         self.action = NO_ACTION
         self.off_the_bus: Optional[LogRecord] = None
 
     def add(self, event: XidEvent, record: LogRecord) -> None:
-        if event.number is not None:
-            self.lines[event.number] = self.lines.get(event.number, 0) + 1
+        self.lines[event.number] = self.lines.get(event.number, 0) + 1
         kind = (event.number, event.nonfatal)
         before = self.latest.get(kind)
         self.latest[kind] = record
-        goes_on = event.number not in APPLICATION and kind in [(one.number, one.nonfatal) for one in self.events]
-        if not goes_on and (before is None or not _are_near(before, record)):
+        if before is None or not _are_near(before, record):
             self.events.append(event)
 
     def forget(self, until: Optional[float]) -> None:
@@ -112,6 +89,7 @@ class _Collected:
             self.off_the_bus = None
         numbers = {one.number for one in kept}
         self.events = kept
+        self.latest = {kind: one for kind, one in self.latest.items() if kind[0] in numbers}
         self.lines = {number: count for number, count in self.lines.items() if number in numbers}
         self.action = self.action if kept else NO_ACTION
 
@@ -127,7 +105,7 @@ def gpu_events(records: Tuple[LogRecord, ...]) -> Dict[str, GpuEvents]:
         if "loading NVIDIA UNIX" in message:
             _driver_was_loaded(found, record)
             continue
-        xid, gpu = _XID.search(message), _GPU.search(message)
+        xid, gpu = XID_LINE.search(message), _GPU.search(message)
         mentioned = xid[1].lower() if xid else gpu[1].lower() if gpu else mentioned
         if xid:
             _add_xid(found.setdefault(mentioned, _Collected()), mentioned, xid[2], xid[3], record)

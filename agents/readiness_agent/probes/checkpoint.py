@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import Optional, Tuple
 
-from readiness_agent.facts import DENIED, ERROR, MISSING, CouldNotMeasure, Findings, ProbeResult
+from readiness_agent.facts import DENIED, ERROR, CouldNotMeasure, Findings, ProbeResult
 from readiness_agent.parsers.mountinfo import Mount, mount_of, parse_mountinfo
 from readiness_agent.probes.jobs import find_user
-from readiness_agent.source import Probe, ProbeContext, Source
+from readiness_agent.source import Probe, ProbeContext, Source, not_configured
 
 MOUNT_ITEM, ATIME_ITEM = "checkpoint-mount", "checkpoint-atime"
 ITEMS = (MOUNT_ITEM, ATIME_ITEM)
@@ -40,7 +40,7 @@ def _directory(source: Source, context: ProbeContext) -> str:
     """The configured directory with links resolved."""
     configured = context.checkpoint_dir
     if configured is None:
-        raise CouldNotMeasure(MISSING, "agent.json names no checkpoint_dir")
+        raise not_configured(context, "checkpoint_dir")
     return str(source.call(f"realpath {configured}", lambda: os.path.realpath(configured)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import List
 
 from readiness_agent.facts import NOT_CAPTURED, CouldNotMeasure, Findings, ProbeResult, Unreadable
+from readiness_agent.listing import listed
 from readiness_agent.parsers.cpuinfo import is_guest
 from readiness_agent.parsers.cpulist import parse_cpulist
 from readiness_agent.source import Probe, ProbeContext, Source
@@ -15,17 +16,15 @@ GOVERNORS = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
 
 
 def measure(source: Source, _: ProbeContext) -> ProbeResult:
-    """A CPU without a governor among others with one counts as not on *performance*: nothing shows that it is."""
+    """Which governors there are, and how many CPUs have one at all."""
     findings = Findings(source.now_boottime())
     with findings.attempt(ITEM):
         paths = _governors(source)
         findings.fact(ITEM, "cpufreq", "present" if paths else "absent", "text")
         if paths:
-            cpus = _online(source)
-            governors = [source.read(path).strip() for path in paths]
-            findings.fact(ITEM, "cpus", cpus, "count")
-            findings.fact(ITEM, "cpus_not_performance", max(cpus - governors.count("performance"), 0), "count")
-            findings.fact(ITEM, "governors", ",".join(sorted(set(governors))), "text")
+            findings.fact(ITEM, "cpus", _online(source), "count")
+            findings.fact(ITEM, "governed_cpus", len(paths), "count")
+            findings.fact(ITEM, "governors", listed(source.read(path).strip() for path in paths), "text")
     return findings.result()
 
 

@@ -1,16 +1,14 @@
-"""The NVIDIA driver against the CUDA runtime that the training environment has loaded."""
+"""The NVIDIA driver, and the CUDA runtime that the training environment has loaded."""
 
 from __future__ import annotations
 
-import json
-import os
 from typing import Any, List, NamedTuple, Optional
 
 from readiness_agent.facts import MISSING, CouldNotMeasure, Findings, ProbeResult, Unreadable
-from readiness_agent.parsers.cuda import is_legal, libraries_of, parse_driver_version
-from readiness_agent.parsers.nvml import parse_nvml
-from readiness_agent.probes.gpu_report import DRIVER_VERSION, NVML, ask_nvml
+from readiness_agent.parsers.cuda import libraries_of, parse_driver_version
+from readiness_agent.probes.gpu_report import DRIVER_VERSION
 from readiness_agent.probes.jobs import find_jobs
+from readiness_agent.probes.memory_file import load_memory, save_memory
 from readiness_agent.source import Json, Probe, ProbeContext, Source
 
 ITEM = "driver-cuda-match"
@@ -22,6 +20,8 @@ JOB, LAST_JOB, NONE = "job", "last job", "none"
 """Whose environment it is: a running job's, that of the last one seen on this node, or nobody's yet."""
 
 MEMORY_FILE = "training-environment.json"
+ANY_BOOT = ""
+"""A reboot leaves the training environment as it is."""
 
 
 class Environment(NamedTuple):
@@ -39,36 +39,25 @@ def measure(source: Source, context: ProbeContext) -> ProbeResult:
     with findings.attempt(ITEM):
         driver = parse_driver_version(source.read(DRIVER_VERSION))
         findings.fact(ITEM, "driver", driver, "text")
-        supports = _newest_cuda(source)
-        if supports is not None:
-            findings.fact(ITEM, "cuda_driver", supports, "text")
         environment = _environment(source.call(ENVIRONMENT, lambda: _look(source, context)))
         findings.fact(ITEM, "environment", environment.seen, "text")
         if environment.seen != NONE:
             findings.evidence("\n".join(environment.paths), ITEM)
-            _match(findings, driver, supports, environment)
+            _loaded(findings, driver, environment)
     return findings.result()
 
 
-def _match(findings: Findings, driver: str, supports: Optional[str], environment: Environment) -> None:
+def _loaded(findings: Findings, driver: str, environment: Environment) -> None:
+    """The runtime, and the driver that it meets: that of cuda-compat where the environment has loaded it."""
     libraries = libraries_of(environment.paths)
     runtime = environment.runtime or libraries.runtime
     if runtime is None:
         raise CouldNotMeasure(MISSING, "the training environment has no CUDA runtime (libcudart) loaded")
     findings.fact(ITEM, "cuda_runtime", runtime, "text")
     findings.fact(ITEM, "compat_loaded", libraries.compat, "bool")
-    legal = libraries.compat or is_legal(driver, supports, runtime)
-    if legal is None:
-        raise Unreadable(f"nothing says which driver CUDA {runtime} needs, and the driver does not tell its own CUDA")
-    findings.fact(ITEM, "compatible", legal, "bool")
-
-
-def _newest_cuda(source: Source) -> Optional[str]:
-    """The newest CUDA that the driver supports by itself, where NVML tells it."""
-    try:
-        return parse_nvml(source.call(NVML, ask_nvml)).cuda_version
-    except CouldNotMeasure:
-        return None
+    if libraries.compat and libraries.libcuda is None:
+        raise Unreadable("a cuda-compat package is loaded, and the name of its libcuda tells no version")
+    findings.fact(ITEM, "user_driver", libraries.libcuda or driver, "text")
 
 
 def _environment(answer: Any) -> Environment:
@@ -87,7 +76,7 @@ def _look(source: Source, context: ProbeContext) -> Json:
     """The environment of a running job, which is remembered for when there is none."""
     paths = _loaded_by_a_job(source, context)
     if paths:
-        _remember(context.memory_dir, paths)
+        save_memory(context.memory_dir, MEMORY_FILE, ANY_BOOT, [*paths])
     remembered = paths or _remembered(context.memory_dir)
     maps: List[Json] = [*remembered]
     return {"seen": JOB if paths else LAST_JOB if remembered else NONE, "maps": maps}
@@ -105,23 +94,9 @@ def _loaded_by_a_job(source: Source, context: ProbeContext) -> List[str]:
     return []
 
 
-def _remember(directory: Optional[str], paths: List[str]) -> None:
-    if directory is not None:
-        path = os.path.join(directory, MEMORY_FILE)
-        with open(f"{path}.{os.getpid()}", "w", encoding="utf-8") as file:
-            json.dump(paths, file)
-        os.replace(f"{path}.{os.getpid()}", path)
-
-
 def _remembered(directory: Optional[str]) -> List[str]:
     """Empty where nothing was remembered, or it is damaged."""
-    if directory is None:
-        return []
-    try:
-        with open(os.path.join(directory, MEMORY_FILE), encoding="utf-8") as file:
-            paths = json.load(file)
-    except (OSError, ValueError):
-        return []
+    paths = load_memory(directory, MEMORY_FILE, ANY_BOOT)
     return [str(path) for path in paths] if isinstance(paths, list) else []
 
 

@@ -13,6 +13,7 @@ from readiness_agent.facts import (
     ProbeResult,
     Unreadable,
 )
+from readiness_agent.listing import listed
 from readiness_agent.parsers.nvidia_smi_errors import parse_smi_errors
 from readiness_agent.parsers.nvidia_smi_xml import SmiGpu, SmiLog
 from readiness_agent.probes import nvlink
@@ -102,8 +103,7 @@ def _report(findings: Findings, source: Source, context: ProbeContext, report: G
     absent = [address for address in on_bus if address not in addresses]
     with findings.attempt("gpu-present", subject=""):
         _presence(findings, log, absent)
-    with findings.attempt("gpu-fabric", subject=""):
-        _fabric(findings, log.gpus)
+    _fabric(findings, log.gpus)
     with findings.attempt("persistence-mode", subject=""):
         without = _how_many(log.gpus, lambda gpu: gpu.persistence, "persistence mode")
         findings.fact("persistence-mode", "gpus_without_persistence", without, "count")
@@ -125,18 +125,21 @@ def _presence(findings: Findings, log: SmiLog, absent: Sequence[str]) -> None:
 
 
 def _fabric(findings: Findings, gpus: Sequence[SmiGpu]) -> None:
-    not_completed = _how_many(gpus, lambda gpu: _equals(gpu.fabric_state, "Completed"), "fabric state")
-    findings.fact("gpu-fabric", "gpus_not_completed", not_completed, "count")
-    not_success = _how_many(gpus, lambda gpu: _equals(gpu.fabric_status, "Success"), "fabric status")
-    findings.fact("gpu-fabric", "gpus_not_success", not_success, "count")
+    _words(findings, "fabric_states", [gpu.fabric_state for gpu in gpus])
+    _words(findings, "fabric_statuses", [gpu.fabric_status for gpu in gpus])
     if all(gpu.clique is not None and gpu.cluster_uuid is not None for gpu in gpus):
-        findings.fact("gpu-fabric", "cliques", ",".join(sorted({str(gpu.clique) for gpu in gpus})), "text")
-        uuids = ",".join(sorted({str(gpu.cluster_uuid) for gpu in gpus}))
-        findings.fact("gpu-fabric", "cluster_uuids", uuids, "text")
+        findings.fact("gpu-fabric", "cliques", listed(str(gpu.clique) for gpu in gpus), "text")
+        findings.fact("gpu-fabric", "cluster_uuids", listed(str(gpu.cluster_uuid) for gpu in gpus), "text")
 
 
-def _equals(word: Optional[str], good: str) -> Optional[bool]:
-    return None if word is None else word == good
+def _words(findings: Findings, name: str, words: Sequence[Optional[str]]) -> None:
+    """What the GPUs say, each word once; a GPU that says nothing is a problem beside it."""
+    known = [word for word in words if word is not None]
+    if known:
+        findings.fact("gpu-fabric", name, listed(known), "text")
+    if len(known) < len(words) or not words:
+        detail = f"the driver does not show the {name.replace('_', ' ')} of every GPU"
+        findings.problem("gpu-fabric", UNREADABLE, detail, subject="")
 
 
 def _how_many(gpus: Sequence[SmiGpu], is_good: Callable[[SmiGpu], Optional[bool]], what: str) -> int:

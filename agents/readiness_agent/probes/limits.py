@@ -17,7 +17,7 @@ from readiness_agent.parsers.limits import (
     resolve_limits,
 )
 from readiness_agent.probes.jobs import find_jobs, find_user
-from readiness_agent.source import JOB_LIMITS, Probe, ProbeContext, Source
+from readiness_agent.source import JOB_LIMITS, Probe, ProbeContext, Source, not_configured
 
 UNITS = {"ulimit-nofile": "count", "ulimit-memlock": "bytes"}
 ITEMS = tuple(UNITS)
@@ -114,7 +114,7 @@ def _size(amount: Optional[Amount]) -> float:
 def _of_job_user(source: Source, context: ProbeContext) -> Limits:
     """What PAM will give the configured user, from limits.conf and limits.d."""
     if context.job_user is None:
-        raise CouldNotMeasure(MISSING, "agent.json names no job_user")
+        raise not_configured(context, "job_user")
     user = find_user(source, context.job_user)
     texts = _texts(source)
     rules = [rule for text in texts for rule in parse_limits_conf(text)]

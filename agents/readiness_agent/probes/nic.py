@@ -5,13 +5,12 @@ The counters of the kernel's own network stack do not see RDMA, so each kind of 
 
 from __future__ import annotations
 
-import json
-import os
 from typing import Dict, Mapping, NamedTuple, Optional, Tuple
 
 from readiness_agent.facts import ERROR, CouldNotMeasure, Findings, ProbeResult, Unreadable
 from readiness_agent.parsers.ethtool import parse_channels, parse_rings, parse_statistics
 from readiness_agent.parsers.infiniband import parse_counter
+from readiness_agent.probes.memory_file import load_memory, save_memory
 from readiness_agent.probes.rdma_devices import RdmaPort, interface_of, training_ports
 from readiness_agent.source import Json, Probe, ProbeContext, Source
 
@@ -98,18 +97,8 @@ def _boot_id(source: Source) -> str:
 
 
 def _exchange(directory: Optional[str], boot_id: str, now: Dict[str, Counts]) -> Json:
-    if directory is None:
-        return {}
-    path = os.path.join(directory, MEMORY_FILE)
-    try:
-        with open(path, encoding="utf-8") as file:
-            stored = json.load(file)
-        before: Json = stored["counts"] if stored["boot_id"] == boot_id else {}
-    except (OSError, ValueError, KeyError, TypeError):
-        before = {}
-    with open(f"{path}.{os.getpid()}", "w", encoding="utf-8") as file:
-        json.dump({"boot_id": boot_id, "counts": now}, file)
-    os.replace(f"{path}.{os.getpid()}", path)
+    before = load_memory(directory, MEMORY_FILE, boot_id)
+    save_memory(directory, MEMORY_FILE, boot_id, {key: [*counts] for key, counts in now.items()})
     return before
 
 

@@ -15,7 +15,7 @@ DISK_DEADLINE = 2.0
 
 
 def measure(source: Source, _: ProbeContext) -> ProbeResult:
-    """Numbers over all disks need an answer from each; what is bad on one of them is told in any case."""
+    """Numbers over the disks that answer; one that does not is a problem beside them."""
     findings = Findings(source.now_boottime())
     with findings.attempt(ITEM, subject=""):
         disks = _disks(source)
@@ -27,21 +27,17 @@ def measure(source: Source, _: ProbeContext) -> ProbeResult:
                 answers.append(_health(source, disk))
             except CouldNotMeasure as error:
                 refused.append(error)
-        _report(findings, answers, all_known=not refused)
+        if answers:
+            _report(findings, answers)
         if refused:
             raise refused[0]
     return findings.result()
 
 
-def _report(findings: Findings, answers: List[NvmeHealth], *, all_known: bool) -> None:
-    warnings = sum(1 for one in answers if one.critical_warning)
-    low = sum(1 for one in answers if one.spare < one.spare_threshold)
-    if all_known or warnings:
-        findings.fact(ITEM, "critical_warnings", warnings, "count")
-    if all_known or low:
-        findings.fact(ITEM, "disks_low_spare", low, "count")
-    if all_known:
-        findings.fact(ITEM, "wear_max", max(one.used for one in answers), "percent")
+def _report(findings: Findings, answers: List[NvmeHealth]) -> None:
+    findings.fact(ITEM, "critical_warnings", sum(1 for one in answers if one.critical_warning), "count")
+    findings.fact(ITEM, "spare_left_min", min(one.spare - one.spare_threshold for one in answers), "percent")
+    findings.fact(ITEM, "wear_max", max(one.used for one in answers), "percent")
 
 
 def _disks(source: Source) -> List[str]:

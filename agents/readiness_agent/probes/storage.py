@@ -9,14 +9,14 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 from readiness_agent.facts import ERROR, HUNG, CouldNotMeasure, Findings, ProbeResult, Unreadable
 from readiness_agent.parsers.mountinfo import parse_mountinfo
 from readiness_agent.parsers.process import parse_switches, parse_task_stat
+from readiness_agent.probes.memory_file import load_memory, save_memory
 from readiness_agent.source import Json, Probe, ProbeContext, Source
+from readiness_agent.values import finite
 
 ITEM = "hung-io"
-STUCK_AFTER = 60.0
-"""Seconds in state D; the item's definition, not a threshold of ours."""
-MOUNT_DEADLINE = 2.0
-"""Seconds a mount has to answer; likewise."""
-MOST_SLOW = 3
+MOUNT_DEADLINE = 3.0
+"""Seconds after which a mount is not waited for any longer."""
+MOST_LATE = 3
 """Mounts that may use up their time before the probe stops asking."""
 MOUNTINFO = "/proc/self/mountinfo"
 
@@ -47,36 +47,33 @@ def measure(source: Source, context: ProbeContext) -> ProbeResult:
     findings = Findings(source.now_boottime())
     with findings.attempt(ITEM, subject=""):
         tasks = _blocked(source, context)
-        findings.fact(ITEM, "stuck_tasks", sum(1 for task in tasks if task["seconds"] > STUCK_AFTER), "count")
+        findings.fact(ITEM, "longest_wait", max((task["seconds"] for task in tasks), default=0.0), "seconds")
         if tasks:
             findings.evidence(json.dumps(tasks), ITEM)
     with findings.attempt(ITEM, subject=""):
-        findings.fact(ITEM, "slow_mounts", _slow_mounts(source), "count")
+        _mounts(findings, source)
     return findings.result()
 
 
 def _blocked(source: Source, context: ProbeContext) -> List[Dict[str, Any]]:
     """Tasks in state D, and for how many seconds we know that they wait."""
     answer = source.call("blocked tasks", lambda: _look(context.memory_dir, source))
-    if not isinstance(answer, list) or not all(isinstance(one, dict) and "seconds" in one for one in answer):
+    tasks = [one for one in answer if isinstance(one, dict)] if isinstance(answer, list) else []
+    told = [finite(one.get("seconds")) for one in tasks]
+    if not isinstance(answer, list) or len(tasks) < len(answer) or None in told:
         raise Unreadable("the saved list of blocked tasks is no such list")
-    return [one for one in answer if isinstance(one, dict)]
+    return tasks
 
 
 def _look(directory: Optional[str], source: Source) -> Json:
     waiting, now = waiting_tasks(), source.now_boottime()
     if directory is None:
-        if any(_age(key, now) > STUCK_AFTER for key in waiting):
+        if waiting:
             raise CouldNotMeasure(
                 ERROR, "tasks wait in state D, and there is no state directory to remember since when"
             )
         return []
     return look_at_blocked(directory, source.read("/proc/sys/kernel/random/boot_id").strip(), now, waiting)
-
-
-def _age(key: str, now: float) -> float:
-    """Seconds since the task was started: it cannot have waited for longer."""
-    return now - int(key.partition(":")[2]) / os.sysconf("SC_CLK_TCK")
 
 
 def waiting_tasks() -> Dict[str, Blocked]:
@@ -95,14 +92,10 @@ def waiting_tasks() -> Dict[str, Blocked]:
 
 def look_at_blocked(directory: str, boot_id: str, now: float, waiting: Mapping[str, Blocked]) -> Json:
     """Compare *waiting* with what an earlier tick of the same boot left in *directory*, and leave this look there."""
-    path = os.path.join(directory, MEMORY_FILE)
-    if not waiting and not os.path.exists(path):
+    if not waiting and not os.path.exists(os.path.join(directory, MEMORY_FILE)):
         return []
-    memory = update_blocked(_load(path, boot_id), waiting, now)
-    temporary = f"{path}.{os.getpid()}"
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump({"boot_id": boot_id, "tasks": memory}, file)
-    os.replace(temporary, path)
+    memory = update_blocked(_as_memory(load_memory(directory, MEMORY_FILE, boot_id)), waiting, now)
+    save_memory(directory, MEMORY_FILE, boot_id, {key: [since, switches] for key, (since, switches) in memory.items()})
     return [
         {"pid": int(key.partition(":")[0]), "name": waiting[key].name, "seconds": round(now - since, 1)}
         for key, (since, _) in memory.items()
@@ -117,31 +110,28 @@ def update_blocked(before: Mapping[str, Tuple[float, int]], waiting: Mapping[str
     }
 
 
-def _load(path: str, boot_id: str) -> Memory:
-    """What an earlier look left; nothing when there is none, it is damaged, or the machine was booted since."""
-    try:
-        stored = json.loads(_text(path))
-        if stored["boot_id"] != boot_id:
-            return {}
-        return {str(key): (float(since), int(switches)) for key, (since, switches) in stored["tasks"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}
+def _as_memory(look: Json) -> Memory:
+    """What is usable of an earlier look; a task that it tells badly is waited for anew."""
+    pairs = {key: held for key, held in look.items() if isinstance(held, list)} if isinstance(look, dict) else {}
+    numbers = {key: [number for number in map(finite, held) if number is not None] for key, held in pairs.items()}
+    return {key: (held[0], int(held[1])) for key, held in numbers.items() if len(held) == 2}
 
 
-def _slow_mounts(source: Source) -> int:
-    """Mounts of other machines that do not answer in time, or with an error; each is asked in a process of its own."""
-    slow = 0
+def _mounts(findings: Findings, source: Source) -> None:
+    """How long the slowest mount of another machine takes to answer; each is asked in a process of its own."""
+    slowest, failing, late = 0.0, 0, 0
     for point in _remote_points(source):
         try:
-            answered = source.run(("stat", "-f", point), MOUNT_DEADLINE).exit_code == 0
+            answer = source.run(("stat", "-f", point), MOUNT_DEADLINE)
+            slowest, failing = max(slowest, answer.seconds), failing + (answer.exit_code != 0)
         except CouldNotMeasure as error:
             if error.kind != HUNG:
                 raise
-            answered = False
-        slow += not answered
-        if slow == MOST_SLOW:
+            slowest, late = max(slowest, MOUNT_DEADLINE), late + 1
+        if late == MOST_LATE:
             break
-    return slow
+    findings.fact(ITEM, "slowest_mount", round(slowest, 1), "seconds")
+    findings.fact(ITEM, "failing_mounts", failing, "count")
 
 
 def _remote_points(source: Source) -> List[str]:

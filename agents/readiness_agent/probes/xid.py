@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+import re
+from collections import Counter
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from readiness_agent.facts import ERROR, MISSING, CouldNotMeasure, Findings, ProbeResult
+from readiness_agent.listing import counted
 from readiness_agent.parsers.kernel_log import parse_kernel_log
-from readiness_agent.parsers.xid import NO_ACTION, GpuEvents, gpu_events
+from readiness_agent.parsers.xid import NO_ACTION, XID_LINE, GpuEvents, gpu_events
+from readiness_agent.probes.memory_file import load_memory, save_memory
 from readiness_agent.probes.subjects import bus_has_no_gpu, gpus_on_bus, names_of_gpus
-from readiness_agent.source import Json, Probe, ProbeContext, Source
+from readiness_agent.source import Probe, ProbeContext, Source
 
 ITEM = "gpu-xid"
 DMESG = ("dmesg",)
@@ -19,12 +21,14 @@ JOURNAL = ("journalctl", "-k", "-b", "-q", "--no-pager", "-o", "short-monotonic"
 REMEMBERED, KEPT = "driver log", "driver log kept"
 MEMORY_FILE = "driver-log.json"
 MOST_LINES = 500
-"""Lines of the driver that are remembered: a GPU that keeps failing must not fill the disk."""
+"""Lines of the driver that are remembered: a GPU that keeps failing must not fill the disk. The latest of each kind is
+kept beyond that, so that no number is forgotten behind many of another."""
 
 _DRIVER = "NVRM"
 _LOADING = "loading NVIDIA UNIX"
 _TELLING = ("Xid (", "fallen off the bus")
 _FIRST_SECOND = 1.0
+_TIME = re.compile(r"\A.*?NVRM")
 _MARGIN = 50
 """Lines at either end of a log among which one with a time is looked for."""
 
@@ -78,7 +82,20 @@ def combine(before: Optional[Look], text: str) -> Look:
     known = before.lines if before else ()
     seen = set(known)
     new = [line.strip() for line in lines if _DRIVER in line and line.strip() not in seen]
-    return Look(complete, max(last, before.until if before else 0.0), (*known, *new)[-MOST_LINES:])
+    return Look(complete, max(last, before.until if before else 0.0), _the_newest([*known, *new]))
+
+
+def _the_newest(lines: List[str]) -> Tuple[str, ...]:
+    """The last lines, and before them the latest of each kind that these do not show."""
+    latest = {_kind(line): place for place, line in enumerate(lines)}
+    first = len(lines) - MOST_LINES
+    return tuple(line for place, line in enumerate(lines) if place >= first or latest[_kind(line)] == place)
+
+
+def _kind(line: str) -> str:
+    """GPU and number of an event; of any other line its text without the time."""
+    xid = XID_LINE.search(line)
+    return f"{xid[1]} {xid[2]}" if xid else _TIME.sub("", line)
 
 
 def _first_time(lines: List[str], otherwise: float) -> float:
@@ -103,7 +120,7 @@ def _text_if_any(source: Source, argv: Sequence[str]) -> str:
 
 def _remembered(source: Source, context: ProbeContext) -> Optional[Look]:
     try:
-        answer = source.call(REMEMBERED, lambda: _load(context.memory_dir, _boot_id(source)))
+        answer = source.call(REMEMBERED, lambda: load_memory(context.memory_dir, MEMORY_FILE, _boot_id(source)))
     except CouldNotMeasure:
         return None
     return _as_look(answer)
@@ -111,35 +128,18 @@ def _remembered(source: Source, context: ProbeContext) -> Optional[Look]:
 
 def _keep(source: Source, context: ProbeContext, look: Look) -> None:
     try:
-        source.call(KEPT, lambda: _save(context.memory_dir, _boot_id(source), look))
+        source.call(
+            KEPT,
+            lambda: save_memory(
+                context.memory_dir, MEMORY_FILE, _boot_id(source), [look.complete, look.until, [*look.lines]]
+            ),
+        )
     except CouldNotMeasure:
         pass  # then the next look has to reach back by itself, or says that it cannot
 
 
 def _boot_id(source: Source) -> str:
     return source.read("/proc/sys/kernel/random/boot_id").strip()
-
-
-def _load(directory: Optional[str], boot_id: str) -> Json:
-    """What an earlier look of this boot left; None where there is none, or it is damaged."""
-    if directory is None:
-        return None
-    try:
-        with open(os.path.join(directory, MEMORY_FILE), encoding="utf-8") as file:
-            stored = json.load(file)
-        answer: Json = stored["look"] if stored["boot_id"] == boot_id else None
-        return answer
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _save(directory: Optional[str], boot_id: str, look: Look) -> Json:
-    if directory is not None:
-        path = os.path.join(directory, MEMORY_FILE)
-        with open(f"{path}.{os.getpid()}", "w", encoding="utf-8") as file:
-            json.dump({"boot_id": boot_id, "look": list(look)}, file)
-        os.replace(f"{path}.{os.getpid()}", path)
-    return None
 
 
 def _as_look(answer: Any) -> Optional[Look]:
@@ -166,13 +166,20 @@ def _report(findings: Findings, on_bus: List[str], events: Dict[str, GpuEvents],
 
 def _facts(findings: Findings, name: str, events: List[GpuEvents]) -> None:
     actions = [one.recovery_action for one in events if one.recovery_action != NO_ACTION]
-    findings.fact(ITEM, "fatal_xids", sum(one.fatal for one in events), "count", name)
-    findings.fact(ITEM, "application_xids", sum(one.application for one in events), "count", name)
+    findings.fact(ITEM, "xids", counted(_added(one.counts for one in events)), "text", name)
+    findings.fact(ITEM, "nonfatal_xids", counted(_added(one.nonfatal_counts for one in events)), "text", name)
     findings.fact(ITEM, "off_bus", any(one.off_the_bus for one in events), "bool", name)
     findings.fact(ITEM, "recovery_action", ", ".join(actions) or NO_ACTION, "text", name)
-    shown = " ".join(one.shown for one in events)
-    if shown:
-        findings.fact(ITEM, "xids", shown, "text", name)
+    last = [one.last_after_boot for one in events if one.last_after_boot is not None]
+    if last:
+        findings.fact(ITEM, "last_xid_at", max(last), "seconds", name)
+
+
+def _added(counts: Iterable[Dict[int, int]]) -> Dict[int, int]:
+    total: Dict[int, int] = Counter()
+    for one in counts:
+        total.update(one)
+    return total
 
 
 XID = Probe("xid", (ITEM,), "tick", measure)

@@ -119,17 +119,20 @@ TICK_FACTS: Mapping[str, Mapping[str, Said]] = {
     "gpu-temperature": {},
     "gpu-clock-throttle": {
         "hw_slowdown_active": (False, "bool"), "hw_thermal": (0, "microseconds"), "power_brake": (0, "microseconds"),
-        "sw_thermal": (0, "microseconds"),
+        "sw_thermal": (0, "microseconds"), "sm_clock": (1980, "MHz"),
     },
     "gpu-pcie-width": {"width": (16, "lanes"), "width_max": (16, "lanes")},
     "gpu-pcie-generation": {"generation": (5, "count"), "generation_max": (5, "count")},
-    "gpu-fabric": {"gpus_not_completed": (0, "count"), "gpus_not_success": (0, "count")},
+    "gpu-fabric": {"fabric_states": ("Completed", "text"), "fabric_statuses": ("Success", "text")},
     "gpu-nvlink-links": {"links_up": (18, "count"), "links": (18, "count"), "link_speed_min": (26.562, "GB/s")},
     "gpu-nvlink-errors": {
         "recovery_errors": (0, "count"), "replay_errors": (0, "count"), "crc_errors": (0, "count"),
         "effective_ber": (1e-17, "ratio"),
     },
-    "gpu-xid": {"fatal_xids": (0, "count"), "application_xids": (0, "count"), "off_bus": (False, "bool")},
+    "gpu-xid": {
+        "xids": ("none", "text"), "nonfatal_xids": ("none", "text"), "off_bus": (False, "bool"),
+        "recovery_action": ("None", "text"),
+    },
     "persistence-mode": {"gpus_without_persistence": (0, "count")},
     "sysctl-swappiness": {"live": (1, "count"), "configured": (1, "count"), "swap_devices": (1, "count"), **_SET},
     "sysctl-somaxconn": {"live": (65535, "count"), "configured": (65535, "count"), **_SET},
@@ -141,12 +144,14 @@ TICK_FACTS: Mapping[str, Mapping[str, Said]] = {
     "ulimit-nofile": {"soft": (1048576, "count"), "hard": (1048576, "count"), "context": ("job", "text")},
     "ulimit-memlock": {"soft": ("unlimited", "bytes"), "hard": ("unlimited", "bytes"), "context": ("job", "text")},
     "cpu-governor": {
-        "cpufreq": ("present", "text"), "cpus": (192, "count"), "cpus_not_performance": (0, "count"),
+        "cpufreq": ("present", "text"), "cpus": (192, "count"), "governed_cpus": (192, "count"),
         "governors": ("performance", "text"),
     },
     "clock-sync": {"synchronized": (True, "bool"), "offset": (0.2, "milliseconds"), "source": ("chrony", "text")},
     "mem-oom": {"global_oom_kills_24h": (0, "count")},
-    "hung-io": {"stuck_tasks": (0, "count"), "slow_mounts": (0, "count")},
+    "hung-io": {
+        "longest_wait": (0.0, "seconds"), "slowest_mount": (0.0, "seconds"), "failing_mounts": (0, "count"),
+    },
     "checkpoint-mount": {
         "mounted": (True, "bool"), "writable": (True, "bool"), "device": ("/dev/md0", "text"),
         "fstype": ("xfs", "text"),
@@ -162,8 +167,9 @@ TICK_FACTS: Mapping[str, Mapping[str, Said]] = {
 }  # fmt: skip
 DAILY_FACTS: Mapping[str, Mapping[str, Said]] = {
     "driver-cuda-match": {
-        "driver": ("570.172.08", "text"), "cuda_driver": ("12.8", "text"), "environment": ("host", "text"),
-        "cuda_runtime": ("12.8", "text"), "compat_loaded": (False, "bool"), "compatible": (True, "bool"),
+        "driver": ("570.172.08", "text"), "user_driver": ("570.172.08", "text"),
+        "environment": ("job", "text"),
+        "cuda_runtime": ("12.8", "text"), "compat_loaded": (False, "bool"),
     },
     "gpu-firmware": {
         "vbios": ("96.00.A5.00.03", "text"), "inforom": ("G520.0280.00.05", "text"),
@@ -174,7 +180,7 @@ DAILY_FACTS: Mapping[str, Mapping[str, Said]] = {
         "tx_ring": (8192, "count"), "channels": (63, "count"),
     },
     "nvme-health": {
-        "disks": (8, "count"), "critical_warnings": (0, "count"), "disks_low_spare": (0, "count"),
+        "disks": (8, "count"), "critical_warnings": (0, "count"), "spare_left_min": (90, "percent"),
         "wear_max": (3, "percent"),
     },
 }  # fmt: skip

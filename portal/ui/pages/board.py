@@ -14,6 +14,7 @@ from checks.selectors.pages_summary import Reports, failing_hosts, reports_by_cl
 from portal.accounts.models import User
 from portal.ui.answers import Counted, answer_of, cluster_sentence, count_answer
 from portal.ui.events import Event, newest, of_enrolled, of_gap, of_groups
+from portal.ui.pages.waiting import Waiting, waiting_for
 from portal.ui.rules import rules_of
 from portal.ui.stops import Act, Stop, acts_of, stops_of
 
@@ -61,6 +62,7 @@ class BoardPage:
     stops: tuple[Stop, ...]
     acts: tuple[Act, ...]
     since: SincePart
+    waiting: tuple[Waiting, ...]
 
     @property
     def reasons_shown(self) -> int:
@@ -74,7 +76,15 @@ class BoardPage:
             each.reports.newest and each.reports.newest.replace(second=0, microsecond=0) for each in self.clusters
         ]
         said = [(each.cluster.slug, each.decision, each.sentence, each.counted) for each in self.clusters]
-        return self.focus and self.focus.cluster.slug, said, minutes, self.stops, self.since.events, self.since.more
+        return (
+            self.focus and self.focus.cluster.slug,
+            said,
+            minutes,
+            self.stops,
+            self.since.events,
+            self.since.more,
+            self.waiting,
+        )
 
 
 def board_page(
@@ -93,6 +103,7 @@ def board_page(
         stops=stops,
         acts=acts,
         since=_since([access.cluster for access in mine], start, is_visit, limit=_room(stops, acts, answers)),
+        waiting=waiting_for(user),
     )
 
 

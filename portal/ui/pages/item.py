@@ -11,12 +11,12 @@ from django.core.paginator import Paginator
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
-from checks.domain.items import Item, Texts
+from checks.domain.items import Criterion, Item, Texts
 from checks.domain.units import Kind
 from checks.domain.verdicts import Cadence, Source, Verdict
 from checks.models import Cluster, Evidence, Node, NodeReadiness
 from checks.selectors.pages_history import flips_of, gaps_of, rechecks_of
-from checks.selectors.pages_item import ItemCounts, item_counts, item_rows, spread_of
+from checks.selectors.pages_item import ItemCounts, Spread, item_counts, item_over_nodes, item_rows
 from checks.selectors.pages_node import evidence_of, rows_of_item
 from checks.selectors.pages_verdicts import ShownState
 from portal.ui import figures, times, words
@@ -30,7 +30,7 @@ from portal.ui.subjects import subject_label
 
 EVENTS = 12
 FLIPS = 100
-NODES_A_PAGE = 100
+NODES_A_PAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +201,11 @@ class ItemPage:
 def item_page(*, cluster: Cluster, rules: Rules, only: str, number: str, now: datetime) -> ItemPage:
     """Collect the page; *only* keeps the rows with one verdict."""
     language, item = get_language() or "en", rules.item
-    rows = item_rows(cluster, item.key, now=now)
-    paginator = Paginator(rows.filter(shown=only) if only else rows, NODES_A_PAGE * rules.profile.expected(item.scope))
-    page = paginator.get_page(number)
-    counts = item_counts(cluster, item.key, now=now)
+    criterion = _numeric(item)
+    over, shown = item_over_nodes(cluster, item.key, criterion.fact if criterion else "", now=now), _verdict(only)
+    paginator = Paginator(over.nodes(shown), NODES_A_PAGE)
+    page, counts = paginator.get_page(number), over.counts
+    rows = item_rows(list(page), item.key, only=shown, now=now)
     verdict = next(iter(counts.nodes), Verdict.UNKNOWN).value
     return ItemPage(
         cluster=cluster,
@@ -218,8 +219,8 @@ def item_page(*, cluster: Cluster, rules: Rules, only: str, number: str, now: da
         total=counts.total,
         counted=counted(counts),
         counts=tuple(Count(key.value, held) for key, held in counts.nodes.items()),
-        spread=_spread(cluster, rules),
-        lines=tuple(_lines(list(page), cluster=cluster, rules=rules, language=language)),
+        spread=_spread(over.spread, criterion, rules),
+        lines=tuple(_lines(list(rows), cluster=cluster, rules=rules, language=language)),
         only=only,
         number=page.number,
         pages=paginator.num_pages,
@@ -344,10 +345,16 @@ def _over_nodes(counts: ItemCounts) -> str:
     return _("Of %(total)d nodes: %(counted)s.") % {"total": counts.total, "counted": counted(counts)}
 
 
-def _spread(cluster: Cluster, rules: Rules) -> SpreadSaid:
-    numeric = (one for one in rules.item.criteria if rules.item.facts[one.fact].kind is Kind.NUMBER)
-    criterion = next(numeric, None)
-    spread = spread_of(cluster, rules.item.key, criterion.fact) if criterion else None
+def _numeric(item: Item) -> Criterion | None:
+    """The first criterion about a number: the values it is held against can be compared."""
+    return next((one for one in item.criteria if item.facts[one.fact].kind is Kind.NUMBER), None)
+
+
+def _verdict(text: str) -> Verdict | None:
+    return Verdict(text) if text else None
+
+
+def _spread(spread: Spread | None, criterion: Criterion | None, rules: Rules) -> SpreadSaid:
     if criterion is None or spread is None:
         return SpreadSaid(_("Spread"), "—", _("no number to compare"))
     unit = rules.item.facts[criterion.fact].value

@@ -11,12 +11,14 @@ from django.utils.translation import gettext as _
 from checks.domain.readiness import Answer
 from checks.domain.verdicts import Layer
 from checks.models import Cluster, Node, NodeReadiness
+from checks.selectors.pages_access import ClusterAccess
 from checks.selectors.pages_history import flips_of, gaps_of, rechecks_of
 from checks.selectors.pages_node import rows_of_node
 from checks.selectors.pages_verdicts import ShownState
 from portal.ui import figures, words
 from portal.ui.answers import node_sentence
 from portal.ui.criteria import Rules
+from portal.ui.decisions import Decisions, Serial, decisions_about, serials_of
 from portal.ui.events import Event, newest, of_flips, of_gap, of_recheck
 from portal.ui.lines import Line, counts_of, in_catalogue_order, lines_of, waits_for_start
 from portal.ui.matrix import Count
@@ -85,7 +87,8 @@ class NodePage:
     groups: tuple[LinesGroup, ...]
     events: tuple[Event, ...]
     recheck: Progress | None
-    serials: tuple[tuple[str, str], ...]
+    serials: tuple[Serial, ...]
+    decisions: Decisions
 
     @property
     def open_groups(self) -> list[LinesGroup]:
@@ -102,15 +105,21 @@ class NodePage:
         """What the page's marker is made of: everything that can change but ages."""
         return (
             self.decision, self.sentence, self.groups, self.counts, self.events[:1], self.recheck, self.node.trouble,
-            self.readiness.last_report_at,
+            self.readiness.last_report_at, self.decisions, self.node.retired_at,
         )  # fmt: skip
 
 
 def node_page(
-    *, cluster: Cluster, node: Node, answer: Answer, rules: dict[str, Rules], layer: str, now: datetime
+    *,
+    access: ClusterAccess,
+    node: Node,
+    answer: Answer,
+    rules: dict[str, Rules],
+    layer: str,
+    now: datetime,
 ) -> NodePage:
     """Collect the page; *layer* narrows the table of items only."""
-    rows = in_catalogue_order(rows_of_node(node, now=now), rules)
+    cluster, rows = access.cluster, in_catalogue_order(rows_of_node(node, now=now), rules)
     live = [row for row in rows if not row.shadow and row.item in rules]
     bad = [row for row in live if row.blocks == 2 or _stale_blocker(row)]
     lines = lines_of(rows, cluster=cluster, hostname=node.hostname, rules=rules, language=get_language() or "en")
@@ -124,9 +133,9 @@ def node_page(
         profile=profile.key,
         decision=str(answer.decision),
         sentence=node_sentence(answer, worst),
-        owner=rules[worst.item].item.owner.value if worst else "",
+        owner=_owner(answer, worst, rules),
         worst_href=worst.href if worst else "",
-        bad_since=min((row.since for row in bad), default=node.readiness.tick_until or node.enrolled_at),
+        bad_since=min((row.since for row in bad), default=_silent_since(node, now)),
         good_for_s=max(0.0, (answer.expires_at - now).total_seconds()) if answer.expires_at else 0.0,
         row_count=len(live),
         item_count=len({row.item for row in live}),
@@ -139,8 +148,23 @@ def node_page(
         groups=grouped([line for line in lines if not layer or rules[line.item].item.layer == layer]),
         events=_events(cluster, node, asked),
         recheck=progress_of(asked, rows, now=now),
-        serials=tuple(sorted(node.serials.items())),
+        serials=serials_of(node),
+        decisions=decisions_about(access, node, {row.subject for row in rows}, now=now),
     )
+
+
+def _owner(answer: Answer, worst: Line | None, rules: dict[str, Rules]) -> str:
+    """Who cures it: the worst line's owner, else that of what is said of the whole node."""
+    first = next(iter(answer.reasons), None)
+    if worst is not None:
+        return str(rules[worst.item].item.owner.value)
+    return str(first.owner.value) if first else ""
+
+
+def _silent_since(node: Node, now: datetime) -> datetime | None:
+    """Since when nothing is known of a node without a bad row; None where something else speaks against it."""
+    until = node.readiness.tick_until or node.enrolled_at
+    return until if until < now else None
 
 
 def _stale_blocker(row: ShownState) -> bool:

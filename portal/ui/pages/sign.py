@@ -11,7 +11,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from checks.domain.errors import CountersignError
-from checks.domain.verdicts import Layer, Reason, Verdict
+from checks.domain.verdicts import Layer, Reason, Source, Verdict
 from checks.models import Delegation, Run, Signature
 from checks.selectors.blockers import SignBlocker
 from checks.selectors.changes import changes_since
@@ -207,6 +207,9 @@ def _href(one: SignBlocker, run: Run) -> str:
         return f"{href}?subject={one.subject}" if one.subject else href
     if one.hostname:
         return reverse("ui:node", args=[slug, one.hostname])
+    known = rules_of(run.cluster).get(one.item)
+    if known is not None and known.item.source is Source.ATTESTED:
+        return f"{reverse('ui:attest', args=[slug, one.item])}?run={run.slug}"
     return reverse("ui:item", args=[slug, one.item])
 
 

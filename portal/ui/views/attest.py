@@ -72,7 +72,7 @@ class AttestForm(forms.Form):
         super().__init__(*args, **kwargs)
         item = self.item = rules.item
         longest = stale_after(item.cadence, timedelta(0), item) or _USUAL
-        self.initial = {"valid_until": timezone.now() + longest - timedelta(minutes=1)}
+        self.initial = self.initial | {"valid_until": timezone.now() + longest - timedelta(minutes=1)}
         in_zone(self, cluster, "valid_until")
         if item.scope in NODE_HELD:
             nodes = Node.objects.filter(cluster=cluster, retired_at=None).order_by("hostname")
@@ -112,7 +112,13 @@ def state_result(request: PersonRequest, slug: str, item: str) -> HttpResponse:
         raise PermissionDenied
     if request.method != "POST" and proof_of(request, now=timezone.now()) is None:
         ask_for_proof(request)
-    form = AttestForm(posted(request), request.FILES or None, cluster=access.cluster, rules=rules)
+    form = AttestForm(
+        posted(request),
+        request.FILES or None,
+        cluster=access.cluster,
+        rules=rules,
+        initial={"run": request.GET.get("run", "")},
+    )
     act = _act(access.cluster, rules.item)
     return act_page(request, act, form, lambda: _attest(request, access.cluster, form))
 

@@ -32,9 +32,7 @@ def enrol(request: PersonRequest, slug: str) -> HttpResponse:
         )
         context["form"] = EnrolmentForm()
     status = 422 if form.is_bound and form.errors else 200
-    response = render(request, "ui/enrol/page.html", context | _tokens(cluster, now), status=status)
-    response["Cache-Control"] = "no-store"
-    return response
+    return render(request, "ui/enrol/page.html", context | _tokens(cluster, now), status=status)
 
 
 @person_page("POST")

@@ -23,9 +23,8 @@ def node_item(request: PersonRequest, slug: str, hostname: str, item: str) -> Ht
     page = node_item_page(cluster=access.cluster, node=node, rules=rules, subject=request.GET.get("subject"), now=now)
     if page is None:
         raise Http404
-    context = {"page": page, "now": now, "cluster": access.cluster, "may_recheck": access.may_recheck} | foot_of(
-        now=now
-    )
+    may = {"may_recheck": access.may_recheck, "may_decide": access.may_decide}
+    context = {"page": page, "now": now, "cluster": access.cluster} | may | foot_of(now=now)
     every_s = POLL_CLOSELY_EVERY_S if page.recheck and page.recheck.open else POLL_EVERY_S
     return render_live(request, "node_item", context, marker=marker_of(*page.seen), every_s=every_s)
 

@@ -23,16 +23,15 @@ def node(request: PersonRequest, slug: str, hostname: str) -> HttpResponse:
     access, found = load_node(request, slug, hostname)
     now = timezone.now()
     page = node_page(
-        cluster=access.cluster,
+        access=access,
         node=found,
         answer=answer_of(request.user, access.cluster, [hostname], now=now),
         rules=rules_of(access.cluster, found),
         layer=request.GET.get("layer", ""),
         now=now,
     )
-    context = {"page": page, "now": now, "cluster": access.cluster, "may_recheck": access.may_recheck} | foot_of(
-        now=now
-    )
+    may = {"may_recheck": access.may_recheck, "may_decide": access.may_decide}
+    context = {"page": page, "now": now, "cluster": access.cluster} | may | foot_of(now=now)
     every_s = POLL_CLOSELY_EVERY_S if page.recheck and page.recheck.open else POLL_EVERY_S
     return render_live(request, "node", context, marker=marker_of(*page.seen), every_s=every_s)
 

@@ -1,4 +1,4 @@
-"""Which driver, which CUDA runtime, and whether NVIDIA's rules let them work together."""
+"""Which driver, and which CUDA runtime."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import pytest
 
 from readiness_agent.facts import Unreadable
-from readiness_agent.parsers.cuda import CudaLibraries, is_legal, libraries_of, parse_driver_version
+from readiness_agent.parsers.cuda import CudaLibraries, libraries_of, parse_driver_version
 from tests.agents.parsers.inputs import shared
 
 KERNEL = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Sat Feb 24 22:09:05 UTC 2024\n"
@@ -45,27 +45,3 @@ def test_a_libcuda_from_the_compat_package_is_told_apart() -> None:
 
 def test_two_runtimes_in_one_process_count_as_the_newer_one() -> None:
     assert libraries_of(["/a/libcudart.so.11.0", "/b/libcudart.so.12"]).runtime == "12"
-
-
-@pytest.mark.parametrize(
-    ("driver", "supports", "runtime", "legal"),
-    [
-        ("580.159.04", "13.0", "13.0", True),
-        ("530.30.02", "12.1", "12.1.105", True),
-        ("525.60.13", "12.0", "12.4", True),
-        ("515.48.07", "11.7", "12.1", False),
-        ("515.48.07", "11.7", "11.7", True),
-        ("450.51.06", "11.0", "11.8", False),
-        ("450.80.02", "11.0", "11.8", True),
-        ("470.57.02", "11.4", "10.2", True),
-        ("580.159.04", None, "13", True),
-        ("570.86.10", None, "13", False),
-        ("570.86.10", "12.8", "13", False),
-        ("580.159.04", None, "14.0", None),
-        ("600.10.01", "14.1", "14.0", True),
-    ],
-)
-def test_a_driver_is_legal_for_its_own_release_and_for_minor_versions_from_a_minimum_on(
-    driver: str, supports: str | None, runtime: str, legal: bool | None
-) -> None:
-    assert is_legal(driver, supports, runtime) is legal

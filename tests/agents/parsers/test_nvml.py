@@ -41,12 +41,11 @@ def answering(raw: Any, **values: Any) -> Any:
     return changed
 
 
-def test_the_node_has_two_gpus_and_says_its_driver_and_cuda(raw: Any) -> None:
+def test_the_node_has_two_gpus(raw: Any) -> None:
     log = parse_nvml(raw)
 
     assert (log.smi.driver_version, log.smi.attached_gpus, len(log.smi.gpus)) == ("580.159.04", 2, 2)
     assert (log.smi.error, log.smi.lost_handles) == (None, ())
-    assert log.cuda_version == "13.0"
 
 
 def test_a_loaded_gpu_is_described_as_by_nvidia_smi(raw: Any) -> None:

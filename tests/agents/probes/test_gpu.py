@@ -108,9 +108,27 @@ def test_the_fabric_of_the_node_is_complete_and_its_ids_are_shown() -> None:
     result = measure(shared(BURN.format("idle1")))
 
     assert values(result, "gpu-fabric") == {
-        "gpus_not_completed": 0, "gpus_not_success": 0, "cliques": "0",
+        "fabric_states": "Completed", "fabric_statuses": "Success", "cliques": "0",
         "cluster_uuids": "00000000-0000-0000-0000-000000000000",
     }  # fmt: skip
+
+
+def test_a_gpu_that_the_fabric_has_not_taken_is_told_beside_one_that_it_has() -> None:
+    first, mark, rest = shared(BURN.format("idle1")).partition("<state>Completed</state>")
+
+    result = measure(f"{first}<state>In Progress</state>{rest}")
+
+    assert mark
+    assert values(result, "gpu-fabric")["fabric_states"] == "Completed, In Progress"
+
+
+def test_a_gpu_that_tells_no_fabric_state_is_a_problem_beside_what_the_other_tells() -> None:
+    first, _, rest = shared(BURN.format("idle1")).partition("<state>Completed</state>")
+
+    result = measure(f"{first}<state>N/A</state>{rest}")
+
+    assert values(result, "gpu-fabric")["fabric_states"] == "Completed"
+    assert problems(result, "gpu-fabric") == [("", UNREADABLE)]
 
 
 def test_firmware_and_persistence_are_reported_on_the_way() -> None:
@@ -163,7 +181,7 @@ def test_what_a_gpu_does_not_report_at_all_is_a_problem_and_not_a_zero() -> None
 
     assert problems(result, "gpu-ecc") == [("gpu0", UNREADABLE)]
     assert values(result, "gpu-fabric") == {}
-    assert problems(result, "gpu-fabric") == [("", UNREADABLE)]
+    assert set(problems(result, "gpu-fabric")) == {("", UNREADABLE)}
 
 
 def test_a_cut_report_has_no_facts_and_keeps_the_byte_at_which_it_ends() -> None:

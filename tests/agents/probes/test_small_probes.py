@@ -60,23 +60,24 @@ def governors(*names: str) -> dict[str, str]:
     return {"/sys/devices/system/cpu/online": f"0-{len(names) - 1}\n", **files}
 
 
-def test_all_cpus_on_performance_leave_none_over() -> None:
+def test_the_governors_of_all_cpus_are_told_once_each() -> None:
     assert values(CPUFREQ.run(FakeSource(governors("performance", "performance")), NONE), "cpu-governor") == {
-        "cpufreq": "present", "cpus": 2, "cpus_not_performance": 0, "governors": "performance",
+        "cpufreq": "present", "cpus": 2, "governed_cpus": 2, "governors": "performance",
     }  # fmt: skip
 
 
-def test_one_cpu_that_saves_power_is_counted_and_named() -> None:
+def test_one_cpu_that_saves_power_is_named() -> None:
     assert values(CPUFREQ.run(FakeSource(governors("performance", "powersave")), NONE), "cpu-governor") == {
-        "cpufreq": "present", "cpus": 2, "cpus_not_performance": 1, "governors": "performance,powersave",
+        "cpufreq": "present", "cpus": 2, "governed_cpus": 2, "governors": "performance, powersave",
     }  # fmt: skip
 
 
-def test_a_cpu_without_a_governor_among_others_with_one_counts_as_not_on_performance() -> None:
+def test_a_cpu_without_a_governor_is_missing_among_those_that_have_one() -> None:
     files = governors("performance", "performance")
     files["/sys/devices/system/cpu/online"] = "0-2\n"
 
-    assert values(CPUFREQ.run(FakeSource(files), NONE), "cpu-governor")["cpus_not_performance"] == 1
+    facts = values(CPUFREQ.run(FakeSource(files), NONE), "cpu-governor")
+    assert (facts["cpus"], facts["governed_cpus"]) == (3, 2)
 
 
 def test_a_kernel_without_cpufreq_sends_no_count_that_would_pass() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
-from readiness_agent.facts import EVERY_SUBJECT, HUNG, MISSING, CouldNotMeasure
+import pytest
+
+from readiness_agent.facts import EVERY_SUBJECT, HUNG, MISSING, NOT_CAPTURED, UNREADABLE, CouldNotMeasure
 from readiness_agent.probes.checkpoint import CHECKPOINT
 from readiness_agent.probes.storage import STORAGE, Blocked, look_at_blocked, update_blocked
-from readiness_agent.source import ProbeContext
+from readiness_agent.source import CommandResult, ProbeContext
 from tests.agents.probes.fake_source import Answer, FakeSource, ended, problems, values
 
 ROOT = "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n"
@@ -17,7 +21,6 @@ MOUNTINFO = "/proc/self/mountinfo"
 TRAINER = ProbeContext(job_user="trainer", checkpoint_dir="/mnt/data/checkpoints")
 ACCOUNT = {"uid": 1001, "gid": 1002, "groups": ["trainer"], "gids": [1002, 1003], "agent_uid": 0}
 AS_TRAINER = "setpriv --reuid=1001 --regid=1002 --groups=1002,1003 test -w /mnt/data/checkpoints"
-LIMIT = 60.0
 
 
 def hung_io(blocked: list[dict[str, object]], mounts: str = ROOT, **commands: Answer) -> dict[str, object]:
@@ -25,10 +28,42 @@ def hung_io(blocked: list[dict[str, object]], mounts: str = ROOT, **commands: An
     return values(STORAGE.run(source, ProbeContext()), "hung-io")
 
 
-def test_a_task_that_waits_for_more_than_a_minute_is_stuck() -> None:
+def test_the_task_that_waits_longest_is_told_and_nobody_says_whether_that_is_too_long() -> None:
     tasks = [{"pid": 1, "name": "a", "seconds": 61.0}, {"pid": 2, "name": "b", "seconds": 59.0}]
 
-    assert hung_io(tasks) == {"stuck_tasks": 1, "slow_mounts": 0}
+    assert hung_io(tasks) == {"longest_wait": 61.0, "slowest_mount": 0.0, "failing_mounts": 0}
+
+
+def test_where_no_task_waits_the_longest_wait_is_nothing() -> None:
+    assert hung_io([])["longest_wait"] == 0.0
+
+
+@pytest.mark.parametrize("damage", [{"pid": 1}, {"pid": 1, "seconds": "long"}, {"pid": 1, "seconds": float("nan")}, 7])
+def test_a_saved_list_that_tells_no_seconds_is_unreadable(damage: Any) -> None:
+    source = FakeSource({MOUNTINFO: ROOT}, {}, {"blocked tasks": [damage]})
+
+    result = STORAGE.run(source, ProbeContext())
+
+    assert "longest_wait" not in values(result, "hung-io")
+    assert problems(result, "hung-io") == [("", UNREADABLE)]
+
+
+def test_a_memory_that_nests_without_end_is_none(tmp_path: Path) -> None:
+    (tmp_path / "blocked-tasks.json").write_text("[" * 200_000)
+
+    assert look_at_blocked(str(tmp_path), boot_id="b", now=80.0, waiting={"7:100": Blocked("a", 5)}) == [
+        {"pid": 7, "name": "a", "seconds": 0.0}
+    ]
+
+
+@pytest.mark.parametrize("held", ["x", ["x", 5], [10.0], [10.0, None], {"a": 1}, [1e999, 5]])
+def test_a_task_that_an_earlier_look_tells_badly_waits_anew(tmp_path: Path, held: Any) -> None:
+    stored = {"boot_id": "b", "look": {"7:100": held}}
+    (tmp_path / "blocked-tasks.json").write_text(json.dumps(stored))
+
+    assert look_at_blocked(str(tmp_path), boot_id="b", now=80.0, waiting={"7:100": Blocked("a", 5)}) == [
+        {"pid": 7, "name": "a", "seconds": 0.0}
+    ]
 
 
 def test_only_mounts_of_other_machines_are_asked() -> None:
@@ -39,24 +74,32 @@ def test_only_mounts_of_other_machines_are_asked() -> None:
     assert source.asked == ["blocked tasks", "stat -f /mnt/shared"]
 
 
-def test_a_mount_that_does_not_answer_in_time_is_slow() -> None:
+def test_the_slowest_mount_is_told_in_tenths_of_a_second() -> None:
+    slow = CommandResult((), 0, "", "", 1.2345)
+
+    assert hung_io([], ROOT + NFS, **{"stat -f /mnt/shared": slow})["slowest_mount"] == 1.2
+
+
+def test_a_mount_that_does_not_answer_is_told_as_what_was_waited_for() -> None:
     source = FakeSource(
         {MOUNTINFO: ROOT + NFS},
         {"stat -f /mnt/shared": CouldNotMeasure(HUNG, "stat: no answer after 2 s")},
         {"blocked tasks": []},
     )
 
-    assert values(STORAGE.run(source, ProbeContext()), "hung-io") == {"stuck_tasks": 0, "slow_mounts": 1}
+    assert values(STORAGE.run(source, ProbeContext()), "hung-io") == {
+        "longest_wait": 0.0, "slowest_mount": 3.0, "failing_mounts": 0,
+    }  # fmt: skip
 
 
-def test_a_stale_handle_is_as_bad_as_no_answer() -> None:
+def test_a_mount_that_answers_with_an_error_is_failing() -> None:
     source = FakeSource(
         {MOUNTINFO: ROOT + NFS},
         {"stat -f /mnt/shared": ended("", 1, "stat: cannot read: Stale file handle\n")},
         {"blocked tasks": []},
     )
 
-    assert values(STORAGE.run(source, ProbeContext()), "hung-io")["slow_mounts"] == 1
+    assert values(STORAGE.run(source, ProbeContext()), "hung-io")["failing_mounts"] == 1
 
 
 def test_the_first_look_at_a_waiting_task_does_not_know_for_how_long() -> None:
@@ -137,3 +180,10 @@ def test_a_node_whose_configuration_names_no_directory_is_missing_it() -> None:
 
     assert problems(result, "checkpoint-mount") == [(EVERY_SUBJECT, MISSING)]
     assert problems(result, "checkpoint-atime") == [(EVERY_SUBJECT, MISSING)]
+
+
+def test_a_capture_without_its_nodes_configuration_does_not_say_that_no_directory_was_named() -> None:
+    result = CHECKPOINT.run(FakeSource({MOUNTINFO: ROOT}), ProbeContext(is_known=False))
+
+    assert problems(result, "checkpoint-mount") == [(EVERY_SUBJECT, NOT_CAPTURED)]
+    assert problems(result, "checkpoint-atime") == [(EVERY_SUBJECT, NOT_CAPTURED)]
