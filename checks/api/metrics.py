@@ -15,7 +15,6 @@ from checks.api.permissions import HasScope
 from checks.selectors.signs import State
 from checks.selectors.status import PortalStatus, portal_status
 
-
 _GRADES = {State.OK: 0, State.AMBER: 1, State.RED: 2}
 
 

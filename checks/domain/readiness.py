@@ -16,7 +16,7 @@ Both block. Beyond the rows:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from checks.domain.answers import NO_MAINTENANCE, Answer, Maintenance, Why, etag

@@ -6,8 +6,8 @@ from portal.ui.views.attest import attested_file, state_result
 from portal.ui.views.board import board
 from portal.ui.views.certificate import record
 from portal.ui.views.cluster import cluster, cluster_csv, clusters
-from portal.ui.views.delegations import delegations, end_given
 from portal.ui.views.decision import decision
+from portal.ui.views.delegations import delegations, end_given
 from portal.ui.views.enrol import enrol, revoke_enrolment
 from portal.ui.views.history import run_history
 from portal.ui.views.item import item, node_item

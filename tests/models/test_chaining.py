@@ -19,7 +19,7 @@ from tests.factories import NOON
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "owner"])
 
-BEFORE, CHAINED = ("checks", "0004_readiness_uniform"), ("checks", "0005_signoff")
+BEFORE, CHAINED = ("checks", "0005_flip_news"), ("checks", "0006_signoff")
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def chain_old_entries(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("checks", "0004_readiness_uniform"),
+        ("checks", "0005_flip_news"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -878,5 +878,5 @@ class Migration(migrations.Migration):
                 condition=models.Q(("until__gt", models.F("asked_at"))), name="waiver_ends_after_it_was_asked"
             ),
         ),
-        migrations.RunSQL((_SQL / "0005_append_only.sql").read_text(encoding="utf-8"), migrations.RunSQL.noop),
+        migrations.RunSQL((_SQL / "0006_append_only.sql").read_text(encoding="utf-8"), migrations.RunSQL.noop),
     ]
