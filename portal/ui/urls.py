@@ -4,7 +4,7 @@ from django.urls import path
 
 from portal.ui.views.attest import attested_file, state_result
 from portal.ui.views.board import board
-from portal.ui.views.certificate import record
+from portal.ui.views.certificate import certificate, record
 from portal.ui.views.cluster import cluster, cluster_csv, clusters
 from portal.ui.views.decision import decision
 from portal.ui.views.delegations import delegations, end_given
@@ -50,6 +50,7 @@ urlpatterns = [
     path("runs/<slug:slug>/sign/<slug:layer>/", sign, name="sign"),
     path("runs/<slug:slug>/signatures/<int:number>/revoke/", revoke, name="revoke"),
     path("runs/<slug:slug>/record/", record, name="record"),
+    path("runs/<slug:slug>/certificate.json", certificate, name="certificate"),
     path("runs/<slug:slug>/override/", open_by_force, name="force_open"),
     path("runs/<slug:slug>/overrides/<int:number>/end/", close_again, name="end_override"),
     path("runs/<slug:slug>/waivers/new/", waive, name="waive"),

@@ -72,7 +72,7 @@ class AttestForm(forms.Form):
         super().__init__(*args, **kwargs)
         item = self.item = rules.item
         longest = stale_after(item.cadence, timedelta(0), item) or _USUAL
-        self.initial = self.initial | {"valid_until": timezone.now() + longest - timedelta(minutes=1)}
+        self.initial = {**self.initial, "valid_until": timezone.now() + longest - timedelta(minutes=1)}
         in_zone(self, cluster, "valid_until")
         if item.scope in NODE_HELD:
             nodes = Node.objects.filter(cluster=cluster, retired_at=None).order_by("hostname")

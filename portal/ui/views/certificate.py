@@ -5,6 +5,7 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from checks.selectors.pages_status import foot_of
+from checks.services.certificates import issue_certificate
 from portal.ui.guard import person_page
 from portal.ui.loaders import load_run
 from portal.ui.pages.run import run_page
@@ -17,3 +18,13 @@ def record(request: PersonRequest, slug: str) -> HttpResponse:
     access, now = load_run(request, slug), timezone.now()
     page = run_page(user=request.user, access=access, now=now)
     return render(request, "ui/certificate/page.html", {"page": page, "now": now} | foot_of(now=now))
+
+
+@person_page()
+def certificate(request: PersonRequest, slug: str) -> HttpResponse:
+    """The same as a file that ``verify_certificate.py`` verifies without the portal."""
+    text = issue_certificate(load_run(request, slug).run, now=timezone.now())
+    response = HttpResponse(text, content_type="application/json; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{slug}-certificate.json"'
+    response["Cache-Control"] = "private, no-store"
+    return response
