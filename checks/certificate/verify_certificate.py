@@ -300,6 +300,8 @@ def outcome(body: dict[str, Any], unsure: list[str], key_id: str) -> tuple[int, 
     others = ", ".join(f"{one['layer']} is {one['state']}" for one in layers if one["state"] != "signed")
     told = f"run {body['run']} of {body['site']}, issued {body['issued_at']}: " + ("; ".join(signed) or "nobody signed")
     told += f"; NOT SIGNED: {others}" if others else ""
+    relaxed = any(one.get("policy", {}).get("contributors_may_sign") for one in layers)
+    told += "; contributors were allowed to sign" if relaxed else ""
     told += f"; the gate was forced open {len(body['overrides'])} times" if body["overrides"] else ""
     told += "" if key_id else f"; sealed with the key {key_name(body)}, which you should compare with the site's"
     if unsure:

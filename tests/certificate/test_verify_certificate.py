@@ -11,6 +11,7 @@ import pytest
 from checks.certificate import verify_certificate
 from checks.certificate.verify_certificate import FAILED, HELD, MISUSED, UNCERTAIN, Failure, main, verify
 from checks.domain.certificate import read_certificate
+from checks.domain.policy import DEFAULT_POLICY, Policy
 from tests.certificate.making import KEY_ID, NODES, Change, certificate
 
 SCRIPT = Path(verify_certificate.__file__)
@@ -218,6 +219,9 @@ def test_a_contributor_is_believed_where_the_policy_says_so_only() -> None:
                 one["contributor"] = True
 
     assert "contributed to what was signed" in fails(certificate(change, ledger=contributed))
+    relaxed = Policy.read(DEFAULT_POLICY.as_json() | {"contributors_may_sign": True})
+    code, sentence = verify(certificate(change, ledger=contributed, policy=relaxed).encode())
+    assert (code, "contributors were allowed to sign" in sentence) == (HELD, True)
 
 
 def test_a_revocation_that_the_ledger_knows_cannot_be_left_out() -> None:

@@ -179,6 +179,13 @@ def test_a_node_that_was_left_out_when_signed_is_not_covered() -> None:
     assert (found.state, found.outdated_nodes) == (SignState.SIGNED, {GPU003})
 
 
+def test_nodes_that_were_left_out_do_not_make_up_for_changed_ones() -> None:
+    two = SIGNED.only([GPU001, GPU002])
+    anna, bo = (replace(one, digest=two.digest) for one in (ANNA, BO))
+
+    assert state(anna, bo, signed=[two], current=one_changed(GPU002)).state is SignState.OUTDATED
+
+
 def test_a_node_that_left_the_pool_counts_for_nothing() -> None:
     without = SIGNED.only([GPU001, GPU002])
 
