@@ -32,7 +32,9 @@ def place_nodes(
         raise CannotPlace(f"{too_long[0][:20]}… is longer than {LONGEST_NAME} characters; use the short name.")
     wanted = {hostname.lower() for hostname in hostnames}
     nodes = Node.objects.filter(cluster=cluster, hostname__in=wanted, retired_at=None)
-    if strangers := sorted(wanted.difference(nodes.values_list("hostname", flat=True))):
+    # In one order: two that place overlapping nodes at once would each wait for what the other has locked.
+    locked = nodes.select_for_update(no_key=True).order_by("pk")
+    if strangers := sorted(wanted.difference(locked.values_list("hostname", flat=True))):
         raise CannotPlace(f"{', '.join(strangers[:5])}: not enrolled in {cluster.slug}; enrol the node first.")
     nodes.update(**places)
     data = {"hostnames": sorted(wanted), **places}

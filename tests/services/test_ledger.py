@@ -11,13 +11,13 @@ import pytest
 from django.db import connection, transaction
 
 from checks.domain.ledger import GENESIS
-from checks.models import Cluster, LedgerEntry, Node, TokenKind
+from checks.models import Cluster, LedgerEntry, TokenKind
 from checks.selectors.anchors import KeyRing
 from checks.selectors.ledger import verify_ledger
 from checks.services.cluster_settings import change_settings
-from checks.services.enrolment import allow_reenrolment
 from checks.services.ledger import write_entry
 from checks.services.tokens import issue_token
+from checks.services.topology import place_nodes
 from tests.factories import NOON, enrolled_machine, make_cluster
 from tests.ledger_guard import LedgerGuard
 from tests.people import person
@@ -83,14 +83,14 @@ def test_an_entry_outside_any_transaction_still_queues_up_for_the_head() -> None
 def test_two_hundred_acts_at_once_make_one_whole_chain() -> None:
     """Settings, tokens and nodes of one cluster, a fifth of them rolled back, on eight connections."""
     cluster, lena = make_cluster(), person("lena")
-    nodes = [enrolled_machine(cluster, f"gpu{number:03}").node for number in range(4)]
+    names = [enrolled_machine(cluster, f"gpu{number:03}").hostname for number in range(4)]
     before = numbers()
 
     def acts(number: int) -> None:
         for turn in range(ACTS_EACH):
             try:
                 with transaction.atomic():
-                    one_act(cluster, nodes, lena, number + turn)
+                    one_act(cluster, names, lena, number + turn)
                     if (number + turn) % 5 == 0:
                         raise RefusedError
             except RefusedError:
@@ -104,14 +104,13 @@ def test_two_hundred_acts_at_once_make_one_whole_chain() -> None:
     assert whole()
 
 
-def one_act(cluster: Cluster, nodes: list[Node], lena: object, number: int) -> None:
-    why = {"by": lena, "reason": "race", "now": NOON}
+def one_act(cluster: Cluster, names: list[str], lena: object, number: int) -> None:
     if number % 3 == 0:
-        change_settings(cluster=cluster, changes={"interval_s": 60 + number}, **why)
+        change_settings(cluster=cluster, changes={"interval_s": 60 + number}, by=lena, reason="race", now=NOON)
     elif number % 3 == 1:
         issue_token(kind=TokenKind.GATE, cluster=cluster, created_by=lena, now=NOON)
     else:
-        allow_reenrolment(node=nodes[number % len(nodes)], **why)
+        place_nodes(cluster=cluster, hostnames=names, places={"rack": f"r{number}"}, by=lena, now=NOON)
 
 
 def together(acts: Callable[[int], object]) -> None:
