@@ -31,10 +31,8 @@ SECRET_KEY = env_secret("SECRET_KEY")
 # Keys of token hashes, apart from SECRET_KEY: rotating the one must not void the other.
 TOKEN_PEPPERS = env_peppers("TOKEN_PEPPERS")
 
-# Signs the heads of the ledger. A path, read where it is needed: web processes get along without it.
-LEDGER_KEY_FILE = env_str("LEDGER_KEY_FILE", "")
-# Where the signed heads are told: directories (a git one gets a commit), and mailto: addresses.
-LEDGER_ANCHORS = env_list("LEDGER_ANCHORS")
+# What signs the ledger's heads (a path: web processes get along without the file), and where they are told.
+LEDGER_KEY_FILE, LEDGER_ANCHORS = env_str("LEDGER_KEY_FILE", ""), env_list("LEDGER_ANCHORS")
 
 _portal = urlsplit(PORTAL_URL)
 _over_tls = _portal.scheme == "https"
@@ -111,11 +109,7 @@ TEMPLATES = [
 # Two roles of one database: `default` serves and owns nothing, `owner` migrates (manage.py migrate --database owner).
 _database_url = env_secret("DATABASE_URL") or "postgresql:///countersign"
 DATABASES = {
-    "default": database_from_url(
-        _database_url,
-        password=env_secret("DATABASE_PASSWORD"),
-        limits=WORKING_LIMITS,
-    ),
+    "default": database_from_url(_database_url, password=env_secret("DATABASE_PASSWORD"), limits=WORKING_LIMITS),
     "owner": database_from_url(
         env_secret("DATABASE_OWNER_URL") or _database_url,
         password=env_secret("DATABASE_OWNER_PASSWORD") or env_secret("DATABASE_PASSWORD"),
