@@ -3,9 +3,11 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from portal.quickstart.place import Place
 from tests.architecture.source_files import ROOT
 
 DEPLOYED = {
@@ -34,8 +36,9 @@ def python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
     )  # fmt: skip
 
 
-def test_a_deployment_as_the_handbook_describes_it_has_nothing_to_warn_of() -> None:
-    done = python("manage.py", "check", "--deploy", "--fail-level", "WARNING")
+def test_a_deployment_as_the_handbook_describes_it_has_nothing_to_warn_of(tmp_path: Path) -> None:
+    ledger = {"LEDGER_KEY_FILE": str(Place(tmp_path).ledger_key()), "LEDGER_ANCHORS": "/srv/anchors"}
+    done = python("manage.py", "check", "--deploy", "--fail-level", "WARNING", **ledger)
 
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
 
@@ -47,6 +50,7 @@ def test_a_deployment_as_the_handbook_describes_it_has_nothing_to_warn_of() -> N
         ({"SECRET_KEY": ""}, "E002"),
         ({"PORTAL_URL": "http://portal.example"}, "E006"),
         ({"DATABASE_URL": "postgresql://app@/countersign?host=/tmp/countersign-a1b2c3d4"}, "E008"),
+        ({"LEDGER_KEY_FILE": ""}, "E010"),
     ],
 )
 def test_a_wrong_deployment_is_refused(wrong: dict[str, str], id: str) -> None:  # noqa: A002
