@@ -21,7 +21,6 @@ from checks.models import AttestedFile, Cluster, Node, Run
 from checks.selectors.pages_access import ACTING_ROLES
 from checks.services.attestations import attest
 from checks.services.attested_files import SentFile, path_of
-from portal.accounts.step_up import ask_for_proof, proof_of
 from portal.ui.act_forms import in_zone
 from portal.ui.acting import Act, act_page, posted
 from portal.ui.criteria import Rules
@@ -30,6 +29,7 @@ from portal.ui.loaders import load_cluster
 from portal.ui.requests import PersonRequest
 from portal.ui.rules import rules_of
 from portal.ui.run_form import MomentField
+from portal.ui.step_up import ask_for_proof, proof_of
 
 _OF_A_RUN = frozenset({Scope.RUN, Scope.LINK, Scope.ARTEFACT, Scope.DATASET})
 # Proposed where the item itself sets no limit.

@@ -14,12 +14,12 @@ from checks.selectors.delegations import open_delegations
 from checks.selectors.roles import roles_of
 from checks.selectors.runs import LEADING_ROLES
 from checks.services.delegations import delegate, end_delegation
-from portal.accounts.step_up import fresh_proof, step_up
 from portal.ui.act_forms import DelegationForm, ReasonForm
 from portal.ui.acting import Act, act_page, posted
 from portal.ui.guard import person_page
 from portal.ui.loaders import load_cluster
 from portal.ui.requests import PersonRequest
+from portal.ui.step_up import fresh_proof, step_up
 
 
 @person_page("GET", "HEAD", "POST")

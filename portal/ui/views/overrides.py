@@ -10,13 +10,13 @@ from checks.models import Override, Run
 from checks.selectors.packages import run_state
 from checks.selectors.runs import LEADING_ROLES, RunAccess
 from checks.services.overrides import blockers_now, end_override, force_open
-from portal.accounts.step_up import fresh_proof, step_up
 from portal.ui.act_forms import OverrideForm, ReasonForm
 from portal.ui.acting import Act, act_page, posted
 from portal.ui.guard import person_page
 from portal.ui.loaders import load_run_to_change
 from portal.ui.pages.run import accepted_said
 from portal.ui.requests import PersonRequest
+from portal.ui.step_up import fresh_proof, step_up
 
 
 @person_page("GET", "HEAD", "POST")

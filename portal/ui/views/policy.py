@@ -16,13 +16,13 @@ from checks.selectors.pages_status import foot_of
 from checks.selectors.policies import PolicyInForce, policy_in_force
 from checks.selectors.runs import LEADING_ROLES
 from checks.services.policies import approve_policy, propose_policy
-from portal.accounts.step_up import fresh_proof, step_up
 from portal.ui.act_forms import ConfirmForm, PolicyForm
 from portal.ui.acting import Act, act_page, posted
 from portal.ui.guard import person_page
 from portal.ui.loaders import load_cluster
 from portal.ui.policy_words import changes_said, layers_said
 from portal.ui.requests import PersonRequest
+from portal.ui.step_up import fresh_proof, step_up
 
 
 @person_page()

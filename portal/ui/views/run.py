@@ -39,9 +39,7 @@ def change_stage(request: PersonRequest, slug: str) -> HttpResponse:
     form = StageForm(posted(request), stages=ways)
     act = Act(
         title=_("Move the run on"),
-        consequence=_(
-            "The run's stage is what people see and plan by; the gate asks evidence and signatures all the same."
-        ),
+        consequence=_("People plan by a run's stage; the gate asks for evidence and signatures all the same."),
         submit=_("Move it"),
         done=_("Moved."),
         back=reverse("ui:run", args=[slug]),

@@ -18,7 +18,6 @@ from checks.domain.verdicts import Layer
 from checks.models import Delegation, Meaning, Run, Signature
 from checks.selectors.pages_status import foot_of
 from checks.services.signing import Moved, revoke_signature, sign_layer
-from portal.accounts.step_up import fresh_proof, proof_of, step_up
 from portal.ui.act_forms import ReasonForm
 from portal.ui.acting import Act, act_page, posted
 from portal.ui.guard import person_page
@@ -26,6 +25,7 @@ from portal.ui.loaders import load_run
 from portal.ui.pages.sign import SignPage, sign_page
 from portal.ui.requests import PersonRequest
 from portal.ui.sign_words import changes_said
+from portal.ui.step_up import fresh_proof, proof_of, step_up
 from portal.ui.words import LAYERS, ROLES
 
 LONGEST_NOTE = 2000

@@ -16,7 +16,6 @@ from checks.selectors.pages_sign import evidence_of
 from checks.selectors.policies import policy_in_force
 from checks.selectors.waivers import open_waivers
 from checks.services.waivers import approve_waiver, ask_waiver, end_waiver
-from portal.accounts.step_up import fresh_proof, step_up
 from portal.ui import times
 from portal.ui.act_forms import ConfirmForm, ReasonForm, WaiverForm
 from portal.ui.acting import Act, act_page, posted
@@ -25,6 +24,7 @@ from portal.ui.loaders import load_run, load_run_to_change
 from portal.ui.pages.run import signing_roles
 from portal.ui.requests import PersonRequest
 from portal.ui.rules import rules_of
+from portal.ui.step_up import fresh_proof, step_up
 from portal.ui.words import ROLES
 
 
