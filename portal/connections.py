@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 from django.core.signals import request_finished, request_started
-from django.db import connections
+from django.db import close_old_connections, connections
 
 from portal.environment import session_options
 
@@ -51,7 +51,10 @@ def end_waits() -> None:
 def trust_fresh_connections() -> None:
     """From now on, have a connection asked once in ``TRUSTED_S``, and not on every request."""
     request_started.connect(_trust, dispatch_uid="connections.trust")  # after Django's own receiver, which asks anew
+    # Before Django's own, which forgets who has proved to live.
+    request_finished.disconnect(close_old_connections)
     request_finished.connect(_note, dispatch_uid="connections.note")
+    request_finished.connect(close_old_connections)
 
 
 def _trust(**_: Any) -> None:
