@@ -24,4 +24,4 @@ ENV PATH=/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1
 EXPOSE 8000
-CMD ["granian", "--interface=wsgi", "--host=0.0.0.0", "--port=8000", "--workers=2", "--blocking-threads=4", "--respawn-failed-workers", "--no-ws", "portal.wsgi:application"]
+CMD ["granian", "--interface=wsgi", "--host=0.0.0.0", "--port=8000", "--workers=2", "--blocking-threads=256", "--backlog=8192", "--backpressure=8192", "--respawn-failed-workers", "--no-ws", "portal.wsgi:application"]

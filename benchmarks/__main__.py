@@ -3,7 +3,7 @@
 import importlib
 import sys
 
-NAMES = ("ingest", "gate", "pages", "agent")
+NAMES = ("ingest", "gate", "pages", "agent", "herd")
 ON_A_GPU = ("steps",)
 
 

@@ -4,7 +4,6 @@ import os
 import secrets
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.cpu import CpuMeter
+from portal.quickstart import programs
 from portal.quickstart.postgres import Durability, PostgresServer
 
 DATABASE = "countersign"
@@ -48,7 +48,7 @@ def database() -> Iterator[PostgresServer]:
 
 @contextmanager
 def served(postgres: PostgresServer) -> Iterator[Bench]:
-    """The portal on a free port: granian, two workers of one thread each, as the targets were set."""
+    """The portal on a free port, served as ``make run`` and the container serve it."""
     port = _free_port()
     url = f"http://127.0.0.1:{port}"
     with tempfile.TemporaryDirectory(prefix="cs-bench-web-") as directory:
@@ -81,12 +81,8 @@ def _point_settings_at(server: PostgresServer) -> None:
 
 
 def _granian(port: int, *, log: Path) -> subprocess.Popen[bytes]:
-    command = [
-        str(Path(sys.executable).with_name("granian")), "--interface=wsgi", "--host=127.0.0.1", f"--port={port}",
-        "--workers=2", "--blocking-threads=1", "--no-ws", "portal.wsgi:application",
-    ]  # fmt: skip
     with log.open("wb") as output:
-        return subprocess.Popen(command, cwd=CHECKOUT, stdout=output, stderr=subprocess.STDOUT)
+        return subprocess.Popen(programs.web(port), cwd=CHECKOUT, stdout=output, stderr=subprocess.STDOUT)
 
 
 def _wait_until_alive(url: str, web: subprocess.Popen[bytes]) -> None:

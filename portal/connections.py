@@ -8,12 +8,16 @@ on every request: a tenth of what the gate may cost. One that answered a moment 
 died since, that one request is answered with 503 or *unknown*, and Django opens another connection for the next.
 """
 
+import queue
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.core.signals import request_finished, request_started
-from django.db import connections
+from django.db import close_old_connections, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from portal.environment import session_options
 
@@ -23,16 +27,6 @@ LIMITS = {"statement_timeout": "3500ms", "lock_timeout": "2s", "idle_in_transact
 
 #: How long a connection that proved to live is taken to go on living.
 TRUSTED_S = 10.0
-
-
-class _Proof(threading.local):
-    """When this thread's connections last proved to live, and whether the request at hand takes that for granted."""
-
-    at = -TRUSTED_S
-    granted = False
-
-
-_proof = _Proof()
 
 
 def serve_requests() -> None:
@@ -51,17 +45,52 @@ def end_waits() -> None:
 def trust_fresh_connections() -> None:
     """From now on, have a connection asked once in ``TRUSTED_S``, and not on every request."""
     request_started.connect(_trust, dispatch_uid="connections.trust")  # after Django's own receiver, which asks anew
+    # Before Django's own, which forgets who has proved to live.
+    request_finished.disconnect(close_old_connections)
     request_finished.connect(_note, dispatch_uid="connections.note")
+    request_finished.connect(close_old_connections)
 
 
 def _trust(**_: Any) -> None:
-    _proof.granted = time.monotonic() - _proof.at < TRUSTED_S
-    if _proof.granted:
-        for connection in connections.all(initialized_only=True):
+    for connection in connections.all(initialized_only=True):
+        if time.monotonic() - _proved_at(connection) < TRUSTED_S:
             connection.health_check_done = True  # type: ignore[attr-defined]
 
 
 def _note(**_: Any) -> None:
-    opened = connections.all(initialized_only=True)
-    if not _proof.granted and any(one.health_check_done for one in opened):  # type: ignore[attr-defined]
-        _proof.at = time.monotonic()
+    for connection in connections.all(initialized_only=True):
+        if connection.health_check_done and time.monotonic() - _proved_at(connection) >= TRUSTED_S:  # type: ignore[attr-defined]
+            connection.proved_at = time.monotonic()  # type: ignore[attr-defined]
+
+
+def _proved_at(connection: Any) -> float:
+    """When the connection last proved to live."""
+    return float(getattr(connection, "proved_at", -TRUSTED_S))
+
+
+class ConnectionsToLend:
+    """Connections of one process, lent to requests and not to threads: a process has many threads that only wait."""
+
+    def __init__(self, most: int) -> None:
+        self._room = threading.BoundedSemaphore(most)
+        self._free: queue.LifoQueue[BaseDatabaseWrapper] = queue.LifoQueue()
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """One connection for what this thread does, the one that was used last if any is free."""
+        with self._room:
+            connection = self._take()
+            connections["default"] = connection
+            try:
+                yield
+            finally:
+                del connections["default"]
+                self._free.put(connection)
+
+    def _take(self) -> BaseDatabaseWrapper:
+        try:
+            return self._free.get_nowait()
+        except queue.Empty:
+            connection = connections.create_connection("default")
+            connection.inc_thread_sharing()  # from one thread to the next, never in two at once
+            return connection

@@ -12,7 +12,9 @@ from django.conf import settings  # noqa: E402  (Django is set up only now)
 from granian.utils.proxies import wrap_wsgi_with_proxy_headers  # noqa: E402
 
 from portal.connections import serve_requests  # noqa: E402
+from portal.lanes import Lanes  # noqa: E402
 
+application = Lanes(application)
 if settings.TRUSTED_PROXIES:
     application = wrap_wsgi_with_proxy_headers(application, settings.TRUSTED_PROXIES)
 serve_requests()

@@ -30,6 +30,7 @@ class Statement:
 
 def fetch_row(statement: Statement, parameters: Mapping[str, Any]) -> tuple[Any, ...] | None:
     """The first row of *statement*, counted and logged as any statement of Django's is."""
+    connection.close_if_health_check_failed()
     connection.ensure_connection()
     raw = connection.connection
     if raw.prepare_threshold is None:

@@ -52,11 +52,11 @@ def judge_report(
 ) -> Outcome:
     """What the report changes. A row that is as new as the report, or newer, is left alone with its memory."""
     outcome = Outcome()
-    subjects: dict[str, list[str]] = {}
-    for item_key, subject in rows:
-        subjects.setdefault(item_key, []).append(subject)
+    by_item: dict[str, dict[str, StateRow]] = {}
+    for (key, subject), row in rows.items():
+        by_item.setdefault(key, {})[subject] = row
     for key in submission.content.items:
-        held = {subject: rows[key, subject] for subject in subjects.get(key, ())}
+        held = by_item.get(key, {})
         item = ruleset.items[key]
         if says_the_same(submission, item, held, memory) and _only_grew_younger(submission, item, held, outcome):
             continue
@@ -64,8 +64,8 @@ def judge_report(
         known = {subject: refreshed(memory.get((key, subject), NOTHING_KNOWN), stamp) for subject in held}
         _judge_item(submission, ruleset, key, known, rows, outcome, now)
     for key in submission.missing:
-        for subject in subjects.get(key, ()):
-            _note_missing(submission, ruleset, rows[key, subject], outcome, now)
+        for row in by_item.get(key, {}).values():
+            _note_missing(submission, ruleset, row, outcome, now)
     return outcome
 
 

@@ -38,7 +38,7 @@ from checks.services.report_clock import ReportClock
 from checks.services.report_v1 import ReportV1
 from checks.services.steady import Submission
 from checks.services.submission import FULL_CADENCES, Content, content_of, missing_items
-from checks.services.summary import ALL_LAYERS, summarise
+from checks.services.summary import summarise_report
 from checks.services.tokens import USE_NOTED_EVERY, BadToken, comes_from, is_live, parse_bearer, secret_matches
 
 _WATCH_BREAKERS: Final = "checks.watch_breakers"
@@ -102,7 +102,7 @@ def _record(bearer: str, report: ReportV1, age_s: float | None, address: str | N
     machine = recognise(presented, report, observed_at=clock.written_at)
     content = content_of(report, ruleset, clock, machine.subjects)
     arrival = _Arrival(presented, known, ruleset, report, clock, machine, content)
-    rows = {row.key: row for row in known.states}
+    rows = {(row.item, row.subject): row for row in known.states}
     if known.duplicate or not _store(arrival, rows, now):
         return _receipt(arrival, rows, known.rechecks, duplicate=True)
     answered = frozenset(_answered_rechecks(arrival))
@@ -157,7 +157,8 @@ def _store(arrival: _Arrival, rows: dict[RowKey, StateRow], now: datetime) -> bo
         rest = {key: row for key, row in rows.items() if key not in outcome.states}
         again, gone = judge_again(rest, arrival.ruleset, retired=arrival.presented.retired_subjects, now=now)
         after = {**again, **outcome.states}
-    judged = _judged(rows, after, outcome.states, gone)
+    changed = _changed(rows, after) if arrival.rules_changed else outcome.states
+    judged = _judged(rows, changed, outcome.states, gone)
     readiness = _readiness(arrival, rows, after, submission, judged, now)
     evidence = [row for row, _ in evidence_rows(arrival.report.evidence)]
     written = write_report(
@@ -197,17 +198,20 @@ def _evidence_since(arrival: _Arrival) -> datetime:
     """What the freshness of a full report is counted from: its cadence's oldest fact, or its writing without one."""
     items, cadence, clock = arrival.ruleset.items, arrival.report.cadence, arrival.clock
     aged = (sent for key, sent in arrival.content.sent.items() if key in items and items[key].cadence == cadence)
-    return clock.observed(min((fact.observed_at for sent in aged for fact in sent.facts), default=clock.boottime))
+    return clock.observed(min((sent.oldest for sent in aged), default=clock.boottime))
+
+
+def _changed(rows: Mapping[RowKey, StateRow], after: Mapping[RowKey, StateRow]) -> dict[RowKey, StateRow]:
+    return {key: row for key, row in after.items() if rows.get(key) is not row}
 
 
 def _judged(
     rows: Mapping[RowKey, StateRow],
-    after: Mapping[RowKey, StateRow],
+    changed: Mapping[RowKey, StateRow],
     measured: Mapping[RowKey, StateRow],
     gone: list[RowKey],
 ) -> Judged:
     """The rows that changed, and a flip for each verdict that did."""
-    changed = {key: row for key, row in after.items() if rows.get(key) is not row}
     causes = ((key, row, "report" if key in measured else "rejudge") for key, row in changed.items() if key in rows)
     flips = (flip_between(rows[key], row, cause=cause) for key, row, cause in causes)
     return Judged(list(changed.values()), [flip for flip in flips if flip is not None], gone)
@@ -221,10 +225,7 @@ def _readiness(
     judged: Judged,
     now: datetime,
 ) -> ReadinessRow:
-    before = arrival.known.readiness
-    layers = {row.layer for row in judged.states if _means_something_else(rows.get(row.key), row)}
-    changed = ALL_LAYERS if arrival.rules_changed else layers
-    summary = summarise(after.values(), arrival.ruleset, before=before, changed=changed)
+    summary = summarise_report(rows, after, judged.states, arrival.ruleset, before=arrival.known.readiness)
     report, clock = arrival.report, arrival.clock
     if submission.moves in FULL_CADENCES:
         at = _evidence_since(arrival)
@@ -239,13 +240,6 @@ def _readiness(
         summary.last_observed_at, summary.last_boottime = clock.written_at, clock.boottime
         summary.origin, summary.captured_at = report.origin, report.captured_at
     return summary
-
-
-def _means_something_else(before: StateRow | None, after: StateRow) -> bool:
-    """Whether the row's leaf in the layer's digest changed."""
-    return before is None or (before.settled, before.epoch, before.identity, before.item_version) != (
-        after.settled, after.epoch, after.identity, after.item_version,
-    )  # fmt: skip
 
 
 def _outbox(judged: Judged) -> list[OutboxRow]:

@@ -7,7 +7,7 @@ same verdict. Where time or a counter plays a part, nothing is taken for granted
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from checks.domain.items import Item
 from checks.domain.loading import VALID_FOR
@@ -17,8 +17,12 @@ from checks.domain.verdicts import Cadence, Verdict
 from checks.services.node_rows import RowKey, StateRow
 from checks.services.submission import Content
 
+#: A value of these parts alone was measured without a memory.
 _PLAIN: Final = frozenset({"item_version", "facts"})
+_PLAIN_PARTS: Final = len(_PLAIN)
 _VALUE_PARTS: Final = _PLAIN | {"boots", "gains", "held", "load"}
+#: What each raw verdict settles as, by its text.
+SETTLES_AS: Final = {verdict.value: settles_as(verdict) for verdict in Verdict}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,38 +59,38 @@ def says_the_same(
     said = submission.content.said.get(item.key)
     if said is None or said.keys() != rows.keys():
         return False
-    return all(
-        _repeats(submission, item, row, said[subject])
-        and _remembers_the_same(submission, item, row, memory.get(row.key))
-        for subject, row in rows.items()
-    )
+    for subject, row in rows.items():
+        if not _repeats(submission, item, row, said[subject]):
+            return False
+        if len(row.value) > _PLAIN_PARTS and not _remembers_the_same(submission, row.value, memory.get(row.key)):
+            return False
+    return True
 
 
 def _repeats(submission: Submission, item: Item, row: StateRow, said: Mapping[str, object]) -> bool:
-    value = row.value
-    if not _has_settled(row) or row.item_version != item.version or not _VALUE_PARTS.issuperset(value):
+    """Whether the row settled on this very value. Called for each of a sound node's rows, cheapest questions first."""
+    value, version = row.value, item.version
+    if row.pending or row.item_version != version or value.get("item_version") != version or value.get("facts") != said:
         return False
-    if value.get("held"):  # a value held over time changes with the clock alone
+    if value.get("held") or not _VALUE_PARTS.issuperset(value):  # a value held over time changes with the clock alone
         return False
     if row.subject in submission.replaced or submission.evidence.get(item.key, row.evidence) != row.evidence:
         return False
-    return value.get("item_version") == item.version and value.get("facts") == said
+    return _has_settled(row)
 
 
 def _has_settled(row: StateRow) -> bool:
     """Whether one more such report leaves what is settled alone. One that came too soon to count is not pending."""
-    if row.pending:
-        return False
-    candidate = settles_as(Verdict(row.raw))
+    candidate = SETTLES_AS[row.raw]
     return candidate is None or row.cadence == Cadence.START or candidate == row.settled
 
 
-def _remembers_the_same(submission: Submission, item: Item, row: StateRow, memory: ItemMemory | None) -> bool:
+def _remembers_the_same(submission: Submission, value: Mapping[str, Any], memory: ItemMemory | None) -> bool:
     """Where memory plays a part: same boot, no counter that has moved, an idle subject whose evidence still counts."""
-    value = row.value
-    if value.keys() <= _PLAIN:
-        return True
-    if memory is None or memory.get("boot") != submission.boot_id or any(map(any, value.get("gains", {}).values())):
+    if memory is None or memory.get("boot") != submission.boot_id:
+        return False
+    gains = value.get("gains")
+    if gains and any(map(any, gains.values())):
         return False
     boots, load = value.get("boots"), value.get("load")
     if boots is not None and (not boots or boots[-1]["boot"] != submission.boot_id):

@@ -3,8 +3,8 @@
 Nothing is decided here. Freshness is left to the reader's clock, waivers to the reader's transaction.
 """
 
-from collections.abc import Collection, Iterable
-from datetime import datetime
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from msgspec import structs
@@ -13,11 +13,12 @@ from checks.domain.manifest import Leaf, has_leaf, layer_digest
 from checks.domain.profiles import Ruleset
 from checks.domain.uniform import fingerprint
 from checks.domain.verdicts import RANK, Cadence, Layer, Severity, Verdict
-from checks.services.node_rows import ReadinessRow, StateRow
+from checks.services.node_rows import ReadinessRow, RowKey, StateRow
 
 HEALTH_CADENCES: Final = frozenset({Cadence.TICK, Cadence.DAILY})
 ALL_LAYERS: Final = frozenset(Layer)
 _MEASURED: Final = frozenset({Verdict.PASS, Verdict.WARN, Verdict.FAIL})
+_LATEST: Final = datetime.max.replace(tzinfo=UTC)
 _MOST_RULESETS: Final = 1024
 _shadow_counts: dict[str, dict[Layer, int]] = {}
 _ZERO: Final[dict[str, Any]] = {
@@ -50,6 +51,53 @@ def summarise(
     kept = {layer: held for layer, held in summary.digests.items() if layer not in changed}
     summary.digests = kept | {layer: _signed_digest(layer, rows, ruleset) for layer in changed if layer not in kept}
     return summary
+
+
+def summarise_report(
+    known: Mapping[RowKey, StateRow],
+    after: Mapping[RowKey, StateRow],
+    written: Iterable[StateRow],
+    ruleset: Ruleset,
+    *,
+    before: ReadinessRow | None,
+) -> ReadinessRow:
+    """The summary after a report that changed the rows *written* of those *known*, and made *after* of them all.
+
+    A sound node's report changes values and ages: then nothing is counted again.
+    """
+    if before is None or before.judged_under != ruleset.judged_under:
+        return summarise(after.values(), ruleset, before=before)
+    changes = [(known.get(row.key), row) for row in written]
+    if all(one is not None and _counts_as(one, row, ruleset) for one, row in changes) and before.uniform:
+        return _renewed(before, after.values())
+    layers = {row.layer for one, row in changes if one is None or _leaf(one) != _leaf(row)}
+    return summarise(after.values(), ruleset, before=before, changed=layers)
+
+
+def _counts_as(before: StateRow, after: StateRow, ruleset: Ruleset) -> bool:
+    """Whether nothing that a summary counts, signs or compares is another; when evidence ends is asked apart."""
+    return (
+        before.raw == after.raw
+        and before.blocks == after.blocks
+        and _leaf(before) == _leaf(after)
+        and after.item not in ruleset.compared
+    )
+
+
+def _leaf(row: StateRow) -> tuple[object, ...]:
+    """What the row's leaf in its layer's digest is made of."""
+    return row.settled, row.epoch, row.identity, row.item_version
+
+
+def _renewed(before: ReadinessRow, rows: Iterable[StateRow]) -> ReadinessRow:
+    """*before* with the ends of evidence as they are now."""
+    ends: dict[str, datetime] = {}
+    for row in rows:
+        end = _end(row)
+        if end is not None and end < ends.get(row.layer, _LATEST):
+            ends[row.layer] = end
+    layers = {layer: {**counts, "until": ends.get(layer)} for layer, counts in before.layers.items()}
+    return structs.replace(before, layers=layers, start_until=min(ends.values(), default=None))
 
 
 def _count_health(summary: ReadinessRow, rows: Iterable[StateRow]) -> None:

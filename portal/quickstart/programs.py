@@ -47,7 +47,10 @@ def web(port: int) -> list[str]:
         "--host=127.0.0.1",
         f"--port={port}",
         "--workers=2",
-        "--blocking-threads=4",
+        "--blocking-threads=256",
+        # A whole fleet that reports within a second is let in: who is told to come again must be heard first.
+        "--backlog=8192",
+        "--backpressure=8192",
         "--respawn-failed-workers",
         "--no-ws",
         "portal.wsgi:application",

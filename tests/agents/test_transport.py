@@ -33,7 +33,7 @@ DAY = datetime.timedelta(days=1)
 
 def certificate(path: Path, *, ends: datetime.timedelta) -> Path:
     """A certificate for 127.0.0.1, its own authority, that ends *ends* from now; with its key in one file."""
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.timezone.utc)  # noqa: UP017  (Python 3.9)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "portal of a test")])
     address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
     signed = (

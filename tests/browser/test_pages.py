@@ -152,7 +152,7 @@ def test_an_exchanged_gpu_is_confirmed_with_both_serials_in_view(visit: Visit) -
     page.get_by_role("button", name="Confirm hardware").click()  # without a reason the browser lets nobody through
     page.get_by_label("Why").fill("GPU 3 exchanged")
     page.get_by_role("button", name="Confirm hardware").click()
-    expect(page.get_by_role("status")).to_contain_text("gpu-003 is believed again from its next report.")
+    expect(page.locator(".notice.is-pass")).to_contain_text("gpu-003 is believed again from its next report.")
     expect(page.get_by_text("This machine's evidence is not believed.")).to_have_count(0)
 
 
@@ -167,5 +167,5 @@ def test_a_gpu_is_retired_without_javascript(live_server: LiveServer, fleet: Fle
     expect(page.locator(".decision")).to_contain_text("GPU 3 of gpu-003 is judged no more")
     page.get_by_label("Why").fill("the slot stays empty")
     page.get_by_role("button", name="Retire GPU 3").click()
-    expect(page.get_by_role("status")).to_contain_text("GPU 3 of gpu-003 is retired.")
+    expect(page.locator(".notice.is-pass")).to_contain_text("GPU 3 of gpu-003 is retired.")
     page.context.close()

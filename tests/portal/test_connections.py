@@ -6,7 +6,6 @@ import pytest
 from django.core.signals import request_finished, request_started
 from django.db import OperationalError, connection
 
-from portal import connections
 from portal.connections import TRUSTED_S, trust_fresh_connections
 
 
@@ -17,8 +16,8 @@ def kept(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     request_started.disconnect(dispatch_uid="connections.trust")
     request_finished.disconnect(dispatch_uid="connections.note")
     trust_fresh_connections()
-    connections._proof.at = -TRUSTED_S
     connection.close()
+    connection.proved_at = -TRUSTED_S  # type: ignore[attr-defined]
     monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", 600)
     monkeypatch.setitem(connection.settings_dict, "CONN_HEALTH_CHECKS", True)
     yield
@@ -57,7 +56,7 @@ def test_a_connection_that_answered_a_moment_ago_is_not_asked_again(monkeypatch:
 def test_a_connection_is_asked_again_after_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     request()
     seen = asked(monkeypatch)
-    connections._proof.at -= TRUSTED_S
+    connection.proved_at -= TRUSTED_S  # type: ignore[attr-defined]
     request()
     request()
 

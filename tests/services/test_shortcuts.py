@@ -18,11 +18,12 @@ from checks.domain.verdicts import Cadence
 from checks.management.simulation.sound import NO_TROUBLE, SoundNode, Work, Writing
 from checks.services import judging
 from checks.services.judging import Outcome, judge_report
-from checks.services.node_rows import RowKey, StateRow, expected_rows
+from checks.services.node_rows import ReadinessRow, RowKey, StateRow, expected_rows
 from checks.services.report_clock import ReportClock
 from checks.services.report_v1 import ReportV1
 from checks.services.steady import Submission
 from checks.services.submission import Content, content_of, missing_items
+from checks.services.summary import summarise, summarise_report
 from tests.lab import our_catalogue
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -149,7 +150,26 @@ def test_shortcuts_write_what_the_long_way_writes(steps: list[Step]) -> None:
 
         assert _changed(short, ledger) == _changed(long, ledger)
         assert _remembered(short) == _remembered(long)
+        assert _summary_by_changes(short, ledger) == _summary_by_counting(short, ledger)
         ledger.take_in(submission, short)
+
+
+def _summary_by_changes(outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
+    """As a report has it written, from what was stored of the summary before, through JSON."""
+    before = summarise(ledger.rows.values(), RULES, before=None)
+    stored = msgspec.json.decode(msgspec.json.encode(before), type=ReadinessRow)
+    after = {**ledger.rows, **outcome.states}
+    return _plain(summarise_report(ledger.rows, after, outcome.states.values(), RULES, before=stored))
+
+
+def _summary_by_counting(outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
+    """All rows counted, all layers digested."""
+    return _plain(summarise({**ledger.rows, **outcome.states}.values(), RULES, before=None))
+
+
+def _plain(summary: ReadinessRow) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(summary))
+    return found
 
 
 def _changed(outcome: Outcome, ledger: Ledger) -> dict[RowKey, StateRow]:

@@ -185,7 +185,7 @@ def test_one_verdict_of_an_item_can_be_looked_at_alone(sight: Sight) -> None:
 
 
 def test_an_item_is_paged_by_node_and_each_page_holds_all_of_a_node_s_parts(sight: Sight, fleet: Fleet) -> None:
-    """51 nodes are two pages of 50; the one that fails and the one that knows nothing stand in front."""
+    """51 nodes of eight GPUs are three pages; the one that fails and the one that knows nothing stand in front."""
     pattern = fleet.node("gpu-001")
     rows = list(NodeItemState.objects.filter(node=pattern, item="gpu-pcie-width"))
     for number in range(5, 52):
@@ -197,10 +197,10 @@ def test_an_item_is_paged_by_node_and_each_page_holds_all_of_a_node_s_parts(sigh
             row.node = node
         NodeItemState.objects.bulk_create(rows)
     first = sight.text("/clusters/helios/items/gpu-pcie-width/")
-    assert "page 1 of 2" in first
+    assert "page 1 of 3" in first
     assert first.index("/nodes/gpu-003/items/") < first.index("/nodes/gpu-004/items/") < first.index("/nodes/gpu-001/")
     assert "49 of 51" in " ".join(re.sub(r"<[^>]+>", " ", first).split())
-    second = sight.text("/clusters/helios/items/gpu-pcie-width/", page="2")
-    assert re.findall(r"/nodes/(gpu-\d+)/items/gpu-pcie-width/\?subject=(\w+)", second) == [("gpu-051", "gpu0")]
-    assert "GPU 0–7" in second
+    last = sight.text("/clusters/helios/items/gpu-pcie-width/", page="3")
+    assert re.findall(r"/nodes/(gpu-\d+)/items/gpu-pcie-width/\?subject=(\w+)", last) == [("gpu-051", "gpu0")]
+    assert "GPU 0–7" in last
     assert "/nodes/gpu-003/" not in sight.text("/clusters/helios/items/gpu-pcie-width/", verdict="unknown")

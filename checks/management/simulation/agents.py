@@ -20,7 +20,7 @@ from checks.management.simulation.wire import NO_ANSWER, Reply, Wire
 
 PROGRAM = "simulated"
 TRIES = 6
-LONGEST_PAUSE_S = 10.0
+LONGEST_PAUSE_S = 60.0
 _LATER = frozenset({NO_ANSWER, 408, 425, 429})
 _UP_FOR_S = 86_400.0
 
@@ -150,4 +150,4 @@ def _pause(reply: Reply, attempt: int) -> float:
     """What the portal asks for, else twice as long each time; with jitter, so that nobody comes back in step."""
     wished = reply.headers.get("retry-after", "")
     seconds = float(wished) if wished.isdigit() else 0.25 * 2**attempt
-    return min(seconds, LONGEST_PAUSE_S) * random.uniform(1.0, 1.5)  # noqa: S311  (no secret)
+    return min(seconds, LONGEST_PAUSE_S) + random.uniform(0.0, 1.0)  # noqa: S311  (no secret)

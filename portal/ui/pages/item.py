@@ -30,7 +30,8 @@ from portal.ui.subjects import subject_label
 
 EVENTS = 12
 FLIPS = 100
-NODES_A_PAGE = 50
+# A page holds so many nodes, fewer where each has many parts.
+NODES_A_PAGE, ROWS_A_PAGE = 50, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,8 @@ def item_page(*, cluster: Cluster, rules: Rules, only: str, number: str, now: da
     language, item = get_language() or "en", rules.item
     criterion = _numeric(item)
     over, shown = item_over_nodes(cluster, item.key, criterion.fact if criterion else "", now=now), _verdict(only)
-    paginator = Paginator(over.nodes(shown), NODES_A_PAGE)
+    most = min(NODES_A_PAGE, max(1, ROWS_A_PAGE // max(1, rules.profile.expected(item.scope))))
+    paginator = Paginator(over.nodes(shown), most)
     page, counts = paginator.get_page(number), over.counts
     rows = item_rows(list(page), item.key, only=shown, now=now)
     verdict = next(iter(counts.nodes), Verdict.UNKNOWN).value

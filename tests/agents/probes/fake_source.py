@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Union
 
 from readiness_agent.facts import MISSING, NOT_CAPTURED, CouldNotMeasure, ProbeResult
 from readiness_agent.source import COMMAND_DEADLINE, CommandResult, FileStat, Json
 
-Answer = str | CommandResult | CouldNotMeasure
+Answer = Union[str, CommandResult, CouldNotMeasure]  # noqa: UP007  (read by Python 3.9 too)
 
 NOW = 5000.0
 

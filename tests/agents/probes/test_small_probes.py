@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from readiness_agent.facts import EVERY_SUBJECT, MISSING, NOT_CAPTURED, UNREADABLE
+from readiness_agent.facts import EVERY_SUBJECT, HUNG, MISSING, NOT_CAPTURED, UNREADABLE, CouldNotMeasure
 from readiness_agent.probes.clock import CLOCK
 from readiness_agent.probes.cpufreq import CPUFREQ
 from readiness_agent.probes.memory import MEMORY
@@ -123,6 +123,15 @@ def test_the_phase_loop_of_the_kernel_gives_the_offset_where_nobody_else_does() 
     result = CLOCK.run(FakeSource(calls={"adjtimex": answer}), NONE)
 
     assert values(result, "clock-sync") == {"synchronized": True, "offset": 2.5, "source": "kernel"}
+
+
+@pytest.mark.parametrize("tool", ["chronyc -n tracking", "timedatectl timesync-status"])
+def test_a_clock_tool_that_hangs_is_said_to_hang_and_not_to_be_missing(tool: str) -> None:
+    hung = CouldNotMeasure(HUNG, f"{tool} did not end within 3 s")
+
+    result = CLOCK.run(FakeSource(commands={tool: hung}, calls={"adjtimex": SYNCHRONIZED}), NONE)
+
+    assert problems(result, "clock-sync") == [("", "hung")]
 
 
 def test_a_synchronised_clock_of_unknown_offset_sends_no_offset() -> None:
