@@ -5,9 +5,10 @@ from datetime import datetime
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.db.models import F
 
 from checks.domain.errors import CountersignError
-from checks.models import Node, Token, TokenKind
+from checks.models import Node, NodeItemState, Token, TokenKind
 from checks.services.hardware import is_part
 from checks.services.ledger import write_entry
 from checks.services.rejudge import rejudge_node
@@ -18,6 +19,8 @@ def confirm_node(
     *, node: Node, by: AbstractBaseUser, reason: str, now: datetime, seen: Mapping[str, str] | None = None
 ) -> Node:
     """End a node's trouble: its present serials are the right ones, and it is one machine.
+
+    Other serials are other identity values: what was signed of the node is outdated, whatever its verdicts are.
 
     *seen* are the new serials that the person looked at, where they were shown.
 
@@ -37,6 +40,9 @@ def confirm_node(
     node.serials = {**node.serials, **node.unconfirmed_serials}
     node.unconfirmed_serials, node.trouble, node.past_boots = {}, "", []
     node.save(update_fields=["serials", "unconfirmed_serials", "trouble", "past_boots"])
+    if change["serials"]:
+        NodeItemState.objects.filter(node=node).exclude(settled="").update(epoch=F("epoch") + 1)
+        rejudge_node(node_id=node.pk, now=now, cause="person")
     _write("node_confirmed", node, by, reason, now, change)
     return node
 

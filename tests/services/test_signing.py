@@ -14,6 +14,7 @@ from checks.models import (
     LedgerEntry,
     Manifest,
     ManifestBlob,
+    Node,
     NodeItemState,
     Outbox,
     PinnedEvidence,
@@ -24,6 +25,7 @@ from checks.models import (
 )
 from checks.selectors.changes import changes_since
 from checks.services.evidence import purge_evidence
+from checks.services.nodes import confirm_node
 from checks.services.people import end_role, grant_role
 from checks.services.permissions import MayNot
 from checks.services.proofs import Proof, ProofTooOld
@@ -281,6 +283,16 @@ def test_a_changed_node_is_outdated_alone_while_enough_others_stand(signing: Sig
 
     assert after.state is SignState.SIGNED
     assert after.outdated_nodes == {str(signing.fleet.node("gpu003").pk)}
+
+
+def test_a_swapped_machine_is_outdated_once_somebody_confirms_its_new_serials(signing: Signing) -> None:
+    signing.sign(Role.HARDWARE)
+    signing.sign(Role.PLATFORM)
+    node = signing.fleet.node("gpu002")
+    Node.objects.filter(pk=node.pk).update(trouble="hardware_changed", unconfirmed_serials={"gpu3": "G-2"})
+    confirm_node(node=node, by=signing.people[Role.LEAD], reason="new GPU", now=NOON)
+
+    assert signing.state().layers[Layer.PHYSICAL].outdated_nodes == {str(node.pk)}
 
 
 # The digest that the browser showed

@@ -69,12 +69,12 @@ def test_two_signers_at_once_sign_each_role_once_and_nobody_is_ever_stuck(signin
     Three at once each time: two platform engineers, of whom one is a lead as well, and a lead.
     """
     both, layer = person("both", signing.cluster, Role.PLATFORM, Role.LEAD), Layer.FRAMEWORK
+    shown = signing.view(layer).package.digest
     for number in range(ROUNDS):
-        shown = signing.view(layer).package.digest
         results = together(
-            lambda: signing.sign(Role.PLATFORM, layer, shown=shown),  # noqa: B023  (all have ended before the next)
-            lambda: signing.sign(Role.PLATFORM, layer, by=both, shown=shown),  # noqa: B023
-            lambda: signing.sign(Role.LEAD, layer, shown=shown),  # noqa: B023
+            lambda: signing.sign(Role.PLATFORM, layer, shown=shown),
+            lambda: signing.sign(Role.PLATFORM, layer, by=both, shown=shown),
+            lambda: signing.sign(Role.LEAD, layer, shown=shown),
         )
         state = signing.state().layers[layer]
         signed = Signature.objects.filter(pk__in=state.counting)
