@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
+import msgspec
 from django.db.models import Q
 
 from checks.domain.answers import Answer
@@ -133,9 +134,11 @@ def _nodes(
     summaries = [*summaries_of(rows, state.run.cluster.judged_under, odd=odd, purpose=purpose)]
     if sum(summary.bad for summary in summaries) > len(rows.bad or ()):
         every = _states(state.run, names, Q(blocks__gte=1))
-        rows = GateRows(rows.clean, rows.clean_until, rows.others, every, rows.compared, rows.missing)
+        rows = msgspec.structs.replace(rows, bad=every)
     unsettled = _states(state.run, names, ~Q(pending="") | Q(settled=""), severity=Severity.BLOCKER, shadow=False)
-    waiting = GateRows(None, None, rows.others, [one for one in unsettled if one.cadence != Cadence.START], None, None)
+    waiting = msgspec.structs.replace(
+        rows, clean=None, bad=[one for one in unsettled if one.cadence != Cadence.START], compared=None, missing=None
+    )
     return NodeFacts(
         summaries=_with_ends(state.run, summaries) if purpose is Purpose.START else summaries,
         bad_rows=[*bad_rows_of(rows, rules, interval=state.interval, now=state.now)],

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from checks.domain.errors import CountersignError
 from checks.domain.verdicts import Purpose
 from checks.models import OVER, Cluster, Node, Role, Run, Stage
-from checks.selectors.gate_context import GateCluster, GateContext
+from checks.selectors.gate_context import GateCluster, GateContext, NoSuchRun
 from checks.selectors.nodesets import parse_node_set
 from checks.selectors.pages_access import ACTING_ROLES, clusters_of
 from checks.selectors.readiness import answer_in
@@ -17,16 +16,6 @@ from checks.selectors.roles import roles_of
 LEADING_ROLES = frozenset({Role.LEAD, Role.ADMIN})
 # Stages that say "go", "it goes" and "never": not for everybody who works on the machines.
 LED_STAGES = frozenset({Stage.CLEARED, Stage.RUNNING, Stage.ABORTED})
-
-
-class NoSuchRun(CountersignError):
-    """Not there, or in a cluster in which the asker has no role: a stranger cannot tell which."""
-
-    code = "not_found"
-    status = 404
-
-    def __init__(self, slug: str) -> None:
-        super().__init__(f"You know no run {slug!r}; check the name, or ask for a role in its cluster.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,5 +92,5 @@ def pool_preview(cluster: Cluster, nodes: str, *, now: datetime) -> PoolPreview:
 def _healthy(cluster: Cluster, names: tuple[str, ...], now: datetime) -> int:
     """How many the gate calls healthy now."""
     asked = GateCluster(cluster.pk, cluster.slug, cluster.profile, cluster.interval_s, cluster.judged_under)
-    context = GateContext(asked, "", frozenset(), None)
+    context = GateContext(asked, "", frozenset(), None, snapshot="")
     return len(answer_in(context, nodes=names, purpose=Purpose.HEALTH, run=None, now=now).ready_nodes)

@@ -8,8 +8,6 @@ from django.urls import reverse
 from checks.selectors.pages_waiting import open_slots, runs_by_id
 from portal.accounts.models import User
 
-MOST = 8
-
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
@@ -23,7 +21,7 @@ class Waiting:
 
 
 def waiting_for(user: User) -> tuple[Waiting, ...]:
-    """The next to start first."""
+    """All of them, the next to start first."""
     slots = open_slots(user)
     runs = runs_by_id(slots) if slots else {}
     found = [
@@ -36,4 +34,4 @@ def waiting_for(user: User) -> tuple[Waiting, ...]:
         )
         for slot in slots
     ]
-    return tuple(sorted(found, key=lambda one: one.planned_start)[:MOST])
+    return tuple(sorted(found, key=lambda one: one.planned_start))

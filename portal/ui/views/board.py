@@ -32,7 +32,12 @@ def board(request: PersonRequest) -> HttpResponse:
         now=now,
     )
     foot = foot_of(now=now)
-    return render_live(request, "board", {"page": page, "now": now} | foot, marker=marker_of(*page.seen, foot))
+    return render_live(
+        request,
+        "board",
+        {"page": page, "now": now, "waiting": len(page.waiting)} | foot,
+        marker=marker_of(*page.seen, foot),
+    )
 
 
 def last_visit(request: PersonRequest, *, now: datetime) -> tuple[datetime, bool]:
