@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from checks.domain.errors import CountersignError
 from checks.models import OVER, Cluster, Node, Run, RunNode, Signature, Stage
 from checks.selectors.nodesets import fold_node_set, parse_node_set
+from checks.selectors.packages import run_state
 from checks.selectors.pages_access import ACTING_ROLES
 from checks.selectors.runs import LEADING_ROLES, LED_STAGES, pool_of
 from checks.services.acts import write_and_tell
@@ -167,7 +168,7 @@ def move_stage(*, run: Run, to: str, by: Any, reason: str, now: datetime) -> Run
 
     Raises:
         MayNot: not this person.
-        MoveRefused: the run cannot go there from where it is.
+        MoveRefused: the run cannot go there from where it is, or is to be cleared and is not signed in every layer.
         ReasonMissing: no reason is given.
     """
     run = lock_run(run)
@@ -175,6 +176,8 @@ def move_stage(*, run: Run, to: str, by: Any, reason: str, now: datetime) -> Run
     reason = require_reason(reason)
     if to not in MOVES[run.stage]:
         raise MoveRefused(_why_not(run, to))
+    if to == Stage.CLEARED:
+        _require_signed(run, now)
     before, run.stage = run.stage, to
     run.save(update_fields=["stage"])
     _write("stage_moved", run, by, reason, now, {"before": before, "after": to})
@@ -236,6 +239,13 @@ def _require_open(run: Run, changes: Mapping[str, object]) -> None:
 def _require_reason_once_signed(run: Run, reason: str) -> None:
     if Signature.objects.filter(package__run=run).exists():
         require_reason(reason)
+
+
+def _require_signed(run: Run, now: datetime) -> None:
+    """A stage that says "cleared" where signatures are missing would be a tick that does not count."""
+    left = [layer.value for layer, state in run_state(run, now=now).layers.items() if not state.signed]
+    if left:
+        raise MoveRefused(_("Not signed now: %(layers)s. Have these signed first.") % {"layers": ", ".join(left)})
 
 
 def _why_not(run: Run, to: str) -> str:
