@@ -14,7 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from checks.api.gate_access import open_gate
 from checks.api.gate_http import json_response
-from checks.api.gate_question import read_node_question, read_question
+from checks.api.gate_question import read_node_question, read_question, read_run_question
 from checks.api.problems import CONTENT_TYPE, WrongMethod, problem, problem_handler
 from checks.selectors.nodesets import fold_node_set
 from checks.selectors.readiness import answer_in, answer_of_node
@@ -76,6 +76,17 @@ def node_readiness(request: HttpRequest, cluster: str, node: str) -> HttpRespons
     asked = read_node_question(request, node)
     found = answer_of_node(context, node=node, purpose=asked.purpose, run=asked.run, now=now)
     return json_response(request, found.answer.as_json(fold_node_set) | {"drain_allowed": found.drain_allowed})
+
+
+@answers_json
+def run_readiness(request: HttpRequest, run: str) -> HttpResponse:
+    """May this run start, or come back, now? Its name says which cluster is asked."""
+    require_method(request, "GET", "HEAD", "POST")
+    now = timezone.now()
+    context = open_gate(request, run=run, now=now)
+    asked = read_run_question(request)
+    answer = answer_in(context, nodes=asked.hostnames, purpose=asked.purpose, run=run, now=now)
+    return json_response(request, answer.as_json(fold_node_set))
 
 
 @answers_json

@@ -9,14 +9,16 @@ from rest_framework.request import Request
 from checks.api.authentication import bearer_text, client_address
 from checks.api.permissions import MissingScope
 from checks.models import TokenKind
-from checks.selectors.gate_context import Asker, GateContext, NoSuchCluster, context_of_token
+from checks.selectors.gate_context import Asker, GateContext, NoSuchCluster, NoSuchRun, context_of_token
 from checks.services.tokens import BadToken, note_use, parse_bearer, token_is_valid
 
 SCOPE = "gate:read"
 
 
-def open_gate(request: HttpRequest | Request, *, cluster: str, node: str = "", now: datetime) -> GateContext:
-    """The context of one question, once its token has been checked.
+def open_gate(
+    request: HttpRequest | Request, *, cluster: str = "", run: str = "", node: str = "", now: datetime
+) -> GateContext:
+    """The context of one question about *cluster*, or about that of *run*, once its token has been checked.
 
     A token with the scope ``gate:read`` asks about the clusters it is bound to; an agent's own token about its own
     node, and nothing else.
@@ -25,19 +27,19 @@ def open_gate(request: HttpRequest | Request, *, cluster: str, node: str = "", n
         NotAuthenticated: there is no token.
         BadToken: it is not valid here.
         MissingScope: it is, but may not ask this.
-        NoSuchCluster: there is no such cluster for this token.
+        NoSuchCluster, NoSuchRun: there is none for this token.
     """
     text = bearer_text(request)
     if text is None:
         raise NotAuthenticated
     bearer = parse_bearer(text)
-    found = context_of_token(key=bearer.key, cluster=cluster, now=now)
+    found = context_of_token(key=bearer.key, cluster=cluster, run=run, now=now)
     if found is None or not token_is_valid(found[0].token, bearer, address=client_address(request), now=now):
         raise BadToken
     asker, context = found
     _require_right(asker, node=node)
     if context is None:
-        raise NoSuchCluster(cluster)
+        raise NoSuchRun(run) if run else NoSuchCluster(cluster)
     note_use(asker.token, now=now)
     return context
 

@@ -22,7 +22,9 @@ class BadQuestion(CountersignError):
 
 
 class GateQuestion(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """*nodes* is a node set as Slurm writes it; absent, the whole cluster is asked about, and empty, no node at all."""
+    """*nodes* is a node set as Slurm writes it; absent, the run's pool is asked about, or without a run the whole
+    cluster; empty, no node at all.
+    """
 
     nodes: str | None = None
     purpose: Purpose | None = None
@@ -30,7 +32,7 @@ class GateQuestion(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def hostnames(self) -> tuple[str, ...] | None:
-        """The nodes by name; None for the whole cluster."""
+        """The nodes by name; None for the run's pool, or the whole cluster."""
         return None if self.nodes is None else parse_node_set(self.nodes)
 
 
@@ -58,6 +60,18 @@ def read_node_question(request: HttpRequest, node: str) -> GateQuestion:
     asked = read_question(request)
     if asked.nodes is not None:
         raise BadQuestion("The address names a node already; leave out nodes.")
+    return asked
+
+
+def read_run_question(request: HttpRequest) -> GateQuestion:
+    """The question about a run that stands in the address.
+
+    Raises:
+        BadQuestion: as ``read_question``; or another run is named besides.
+    """
+    asked = read_question(request)
+    if asked.run is not None:
+        raise BadQuestion("The address names a run already; leave out run.")
     return asked
 
 

@@ -13,6 +13,7 @@ urlpatterns = [
     path("api/v1/clusters/<slug:cluster>/readiness", gate.cluster_readiness, name="gate"),
     path("api/v1/clusters/<slug:cluster>/nodes/<str:node>/readiness", gate.node_readiness, name="gate-node"),
     path("api/v1/clusters/<slug:cluster>/ready-nodes", ready_nodes, name="gate-ready-nodes"),
+    path("api/v1/runs/<slug:run>/readiness", gate.run_readiness, name="gate-run"),
     path("gate/<slug:cluster>", gate_text.cluster_text, name="gate-text"),
     path("gate/<slug:cluster>/<str:node>", gate_text.node_text, name="gate-text-node"),
     re_path(r"^gate(?:/.*)?$", gate_text.no_such_address),

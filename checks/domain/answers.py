@@ -135,6 +135,7 @@ class Answer:
     basis: Basis = Basis.CHECKS
     signatures: tuple[LayerSigned, ...] = ()
     holds_until: datetime | None = None
+    health_serves_as_launch: bool = False
 
     @property
     def ready(self) -> bool:
@@ -149,7 +150,9 @@ class Answer:
     @property
     def next_action(self) -> str:
         """What to do now, in one sentence."""
-        return _NEXT_READY[self.purpose] if self.ready else _next(self.reasons[0])
+        if not self.ready:
+            return _next(self.reasons[0])
+        return _LAUNCH if self.health_serves_as_launch and self.purpose is Purpose.HEALTH else _NEXT_READY[self.purpose]
 
     def as_json(self, fold: Fold) -> dict[str, object]:
         """The body of the API's answer; *fold* writes a list of host names as one text."""
@@ -198,8 +201,9 @@ def _still(part: object) -> object:
     return [_still(held) for held in part] if isinstance(part, list | tuple) else part
 
 
+_LAUNCH = "Start the job on these nodes: in this cluster their health is enough."
 _NEXT_READY = {
-    Purpose.HEALTH: "The nodes are healthy; nothing is to be done.",
+    Purpose.HEALTH: "The nodes are healthy; before a run starts on them, name it and ask for purpose=start.",
     Purpose.START: "Start the run on these nodes.",
     Purpose.RESTART: "Start the run again on these nodes.",
 }

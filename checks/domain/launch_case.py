@@ -89,6 +89,7 @@ def answer_of(case: Case, now: datetime) -> Answer:
         maintenance=launch.maintenance,
         basis=outcome.basis,
         signatures=case.signatures,
+        holds_until=min((end for end in outcome.ends if end >= now), default=None),
     )
 
 

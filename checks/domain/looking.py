@@ -23,13 +23,17 @@ LONGEST_TTL = timedelta(seconds=300)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked. Nodes that nobody enrolled stand in ``unknown_nodes``; the others come as summaries."""
+    """What is asked. Nodes that nobody enrolled stand in ``unknown_nodes``; the others come as summaries.
+
+    ``health_serves_as_launch``: the cluster lets jobs start on sound nodes, without a run and its signatures.
+    """
 
     purpose: Purpose
     cluster: str
     run: str | None = None
     catalogue_version: str = ""
     unknown_nodes: tuple[str, ...] = ()
+    health_serves_as_launch: bool = False
 
     @property
     def lacks_run(self) -> bool:

@@ -106,6 +106,7 @@ def decide(
         reasons_total=len(whole) + sum(node.total for node in seen.values()),
         maintenance=maintenance,
         holds_until=min((end for end in known_ends if end >= now), default=None),
+        health_serves_as_launch=question.health_serves_as_launch,
     )
 
 

@@ -878,5 +878,18 @@ class Migration(migrations.Migration):
                 condition=models.Q(("until__gt", models.F("asked_at"))), name="waiver_ends_after_it_was_asked"
             ),
         ),
+        migrations.AddIndex(
+            model_name="nodeitemstate",
+            index=models.Index(
+                condition=models.Q(
+                    ("severity", "blocker"),
+                    ("shadow", False),
+                    models.Q(("settled", ""), models.Q(("pending", ""), _negated=True), _connector="OR"),
+                    models.Q(("cadence", "start"), _negated=True),
+                ),
+                fields=["node"],
+                name="nodeitemstate_unsettled",
+            ),
+        ),
         migrations.RunSQL((_SQL / "0006_append_only.sql").read_text(encoding="utf-8"), migrations.RunSQL.noop),
     ]

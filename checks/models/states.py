@@ -46,7 +46,7 @@ class JudgedRow(models.Model):
 
 
 class NodeItemState(JudgedRow):
-    """Latest verdict of (node, item, subject). Fillfactor 70; only the index on bad rows holds a changing column."""
+    """Latest verdict of (node, item, subject). Fillfactor 70; only indexes on few rows hold changing columns."""
 
     pk = models.CompositePrimaryKey("node_id", "item", "subject")
     node = models.ForeignKey(Node, on_delete=models.PROTECT, db_index=False, related_name="states")
@@ -66,6 +66,12 @@ class NodeItemState(JudgedRow):
         ]
         indexes = [
             models.Index(fields=["node"], condition=Q(blocks__gt=0), name="nodeitemstate_bad"),
+            # What a start waits for. These columns change with a verdict, never with a report that repeats it.
+            models.Index(
+                fields=["node"],
+                condition=Q(severity="blocker", shadow=False) & (Q(settled="") | ~Q(pending="")) & ~Q(cadence="start"),
+                name="nodeitemstate_unsettled",
+            ),
             # One item over all nodes: its page, and the gate's comparison of what must be the same everywhere.
             models.Index(fields=["item", "node"], name="nodeitemstate_item"),
         ]

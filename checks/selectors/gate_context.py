@@ -25,6 +25,16 @@ class NoSuchCluster(CountersignError):
         super().__init__(f"You know no cluster {slug!r}; check the name, or ask for a token or a role in it.")
 
 
+class NoSuchRun(CountersignError):
+    """Not there, or in a cluster that is not the asker's: a stranger cannot tell which."""
+
+    code = "not_found"
+    status = 404
+
+    def __init__(self, slug: str) -> None:
+        super().__init__(f"You know no run {slug!r}; check the name, or ask for a role or a token in its cluster.")
+
+
 class GateCluster(msgspec.Struct, frozen=True):
     """What an answer needs to know of its cluster. ``judged_under``: the rules in force, by hardware profile."""
 
@@ -33,6 +43,7 @@ class GateCluster(msgspec.Struct, frozen=True):
     profile: str
     interval_s: int
     judged_under: dict[str, str]
+    health_serves_as_launch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +69,22 @@ class Asker:
     hostname: str
 
 
-def context_of_token(*, key: str, cluster: str, now: datetime) -> tuple[Asker, GateContext | None] | None:
-    """The token with the public part *key* and the cluster, in one statement; None when there is no such token.
+def context_of_token(
+    *, key: str, cluster: str = "", run: str = "", now: datetime
+) -> tuple[Asker, GateContext | None] | None:
+    """The token with the public part *key*, and the cluster by its name or by that of one of its runs, in one
+    statement; None when there is no such token.
 
     What the process knows already is not told again: the statement says only that nothing has changed.
 
     The context is None where the cluster does not exist, is closed, or is not bound to the token: the three look alike
     from outside. The caller has to check the secret before it tells anything.
     """
-    kept = _memory.find((key, cluster), now=now)
+    question = key, cluster, run
+    kept = _memory.find(question, now=now)
     snapshot = kept.snapshot if kept is not None else ""
-    row = fetch_row(_OF_TOKEN, {"key": key, "slug": cluster, "now": now, "known": snapshot})
+    parameters = {"key": key, "slug": run or cluster, "now": now, "known": snapshot}
+    row = fetch_row(_OF_TOKEN_BY_RUN if run else _OF_TOKEN, parameters)
     if row is None:
         return None
     if kept is not None and row[0] is None:
@@ -76,7 +92,7 @@ def context_of_token(*, key: str, cluster: str, now: datetime) -> tuple[Asker, G
     found = _DECODER.decode(row[0])
     token = Token(**msgspec.structs.asdict(found.token)) if found.token else Token()
     told = Asker(token, found.hostname or ""), _context(found)
-    _memory.keep((key, cluster), Kept(told, found.snapshot, now, found.suspects_until))
+    _memory.keep(question, Kept(told, found.snapshot, now, found.suspects_until))
     return told
 
 
@@ -144,17 +160,24 @@ _RULES = f"""
     'sweep_at', (SELECT h.at FROM checks_heartbeat h WHERE h.name = 'sweep'),
     'snapshot', pg_current_snapshot()::text
 """  # noqa: S608
-_OF_TOKEN: Final = Statement.of(f"""
-    SELECT CASE WHEN NOT same THEN
-        json_build_object('token', {_object("t", _TokenRow)}, 'hostname', n.hostname, {_RULES})::text END
-    FROM (SELECT pg_current_snapshot()::text = %(known)s AS same) AS s
-    LEFT JOIN LATERAL (SELECT * FROM checks_token WHERE NOT same AND key = %(key)s) AS t ON true
-    LEFT JOIN checks_node n ON n.id = t.node_id
-    LEFT JOIN checks_cluster c ON c.slug = %(slug)s AND c.closed_at IS NULL AND t.id IS NOT NULL AND (
-        c.id = t.cluster_id OR c.id = n.cluster_id
-        OR EXISTS (SELECT FROM checks_token_clusters m WHERE m.token_id = t.id AND m.cluster_id = c.id))
-    WHERE same OR t.id IS NOT NULL
-""")  # noqa: S608
+
+
+def _of_token(is_asked: str) -> Statement:
+    return Statement.of(f"""
+        SELECT CASE WHEN NOT same THEN
+            json_build_object('token', {_object("t", _TokenRow)}, 'hostname', n.hostname, {_RULES})::text END
+        FROM (SELECT pg_current_snapshot()::text = %(known)s AS same) AS s
+        LEFT JOIN LATERAL (SELECT * FROM checks_token WHERE NOT same AND key = %(key)s) AS t ON true
+        LEFT JOIN checks_node n ON n.id = t.node_id
+        LEFT JOIN checks_cluster c ON {is_asked} AND c.closed_at IS NULL AND t.id IS NOT NULL AND (
+            c.id = t.cluster_id OR c.id = n.cluster_id
+            OR EXISTS (SELECT FROM checks_token_clusters m WHERE m.token_id = t.id AND m.cluster_id = c.id))
+        WHERE same OR t.id IS NOT NULL
+    """)  # noqa: S608
+
+
+_OF_TOKEN: Final = _of_token("c.slug = %(slug)s")
+_OF_TOKEN_BY_RUN: Final = _of_token("c.id = (SELECT r.cluster_id FROM checks_run r WHERE r.slug = %(slug)s)")
 _OF_PERSON: Final = Statement.of(f"""
     SELECT json_build_object('token', NULL, 'hostname', NULL, {_RULES})::text
     FROM checks_cluster c

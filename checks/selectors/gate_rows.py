@@ -43,6 +43,7 @@ class NodeRow(msgspec.Struct, array_like=True, frozen=True):
     start_bad: int
     pass_physical: int
     pass_system: int
+    start_until: datetime | None
 
 
 class BadState(msgspec.Struct, frozen=True):

@@ -15,6 +15,7 @@ MOST_ROWS: Final = 101
 _SUMMARY: Final = (
     "hostname", "profile", "trouble", "origin", "judged_under", "tick_expected", "daily_expected", "tick_until",
     "daily_until", "health_bad", "health_failed", "start_bad", "health_pass_physical", "health_pass_system",
+    "start_until",
 )  # fmt: skip
 
 # The domain's rules for a node that is *ready* for the question of health; anything else is left to the domain itself.
@@ -31,28 +32,32 @@ _ASKED = """
         COALESCE(r.tick_expected, 0) AS tick_expected, COALESCE(r.daily_expected, 0) AS daily_expected,
         r.tick_at, r.daily_at, r.tick_until, r.daily_until,
         COALESCE(r.health_bad, 0) AS health_bad, COALESCE(r.health_failed, 0) AS health_failed,
-        COALESCE(r.start_bad, 0) AS start_bad, COALESCE(r.health_pass_physical, 0) AS health_pass_physical,
+        COALESCE(r.start_bad, 0) AS start_bad, r.start_until,
+        COALESCE(r.health_pass_physical, 0) AS health_pass_physical,
         COALESCE(r.health_pass_system, 0) AS health_pass_system, COALESCE(r.uniform, '') AS uniform
     FROM checks_node n
     LEFT JOIN checks_nodereadiness r ON r.node_id = n.id AND r.cluster_id = %(cluster)s
     WHERE n.cluster_id = %(cluster)s AND n.retired_at IS NULL
 """
 # A full report writes only rows that changed: a row is as young as its cadence's last full report, if that is younger.
-_SEEN = """
+SEEN: Final = """
     CASE WHEN s.observed_at IS NOT NULL THEN
         GREATEST(s.observed_at, CASE s.cadence WHEN 'tick' THEN a.tick_at WHEN 'daily' THEN a.daily_at END)
     END
 """
-# Each of these nodes brings a row at least, so no more of them are needed.
+ROW: Final = f"""
+    a.hostname, s.item, s.subject, s.layer, s.cadence, s.raw, s.reason, s.detail, s.value, s.observed_at,
+    {SEEN} AS seen_at, s.valid_until, s.since
+"""
+# Each of these nodes brings a row at least, so no more of them are needed. _MOST is how many rows are.
 _BAD = f"""
-    SELECT a.hostname, s.item, s.subject, s.layer, s.cadence, s.raw, s.reason, s.detail, s.value, s.observed_at,
-        {_SEEN} AS seen_at, s.valid_until, s.since
-    FROM (SELECT * FROM asked WHERE bad > 0 ORDER BY health_failed DESC, hostname COLLATE "C" LIMIT {MOST_ROWS}) AS a
+    SELECT {ROW}
+    FROM (SELECT * FROM asked WHERE bad > 0 ORDER BY health_failed DESC, hostname COLLATE "C" LIMIT _MOST) AS a
     JOIN checks_nodeitemstate s ON s.node_id = a.id AND s.blocks > 0
     WHERE s.blocks >= %(level)s
     ORDER BY s.raw, array_position(ARRAY['physical', 'system', 'framework', 'data', 'operations'], s.layer::text),
         s.item, a.hostname COLLATE "C", s.subject
-    LIMIT {MOST_ROWS}
+    LIMIT _MOST
 """  # noqa: S608  ('fail' sorts before 'unknown')
 # Measured values of items that must be the same on all nodes. Members ("host subject") are listed only where a group
 # of one profile and part number knows more than one set of facts. What a node was long ago must not outvote what others
@@ -78,7 +83,7 @@ _UNLIKE = """
     GROUP BY profile, rules
     HAVING min(uniform COLLATE "C") <> max(uniform COLLATE "C") OR min(uniform) = '' OR bool_or(judged_under <> rules)
 """
-_MISSING = """
+MISSING: Final = """
     CASE WHEN (SELECT count(*) FROM asked) < cardinality(%(nodes)s::text[]) THEN (
         SELECT json_agg(name) FROM unnest(%(nodes)s::text[]) AS name
         WHERE NOT EXISTS (SELECT FROM asked a WHERE a.hostname = name))
@@ -86,18 +91,22 @@ _MISSING = """
 """
 
 
-def _statement(asked: str, missing: str) -> str:
+def rows_statement(asked: str, missing: str, *, ahead: str = "", most: str = str(MOST_ROWS), more: str = "") -> str:
+    """The statement about the nodes that *asked* narrows down to; *missing* tells names that nobody enrolled.
+
+    A run's question has tables *ahead* of it, needs *most* rows and tells *more*.
+    """
     return f"""
-        WITH asked AS MATERIALIZED (
+        WITH {ahead} asked AS MATERIALIZED (
             SELECT *, CASE WHEN %(level)s = 2 THEN health_bad ELSE start_bad END AS bad, ({_CLEAN}) IS TRUE AS clean
             FROM (SELECT *, (SELECT %(rules)s::jsonb) ->> profile AS rules FROM ({_ASKED} {asked}) AS n) AS n
         )
         SELECT json_build_object(
             'snapshot', pg_current_snapshot()::text, 'same_until', seen.same_until,
             'clean', seen.clean, 'clean_until', seen.clean_until, 'others', seen.others,
-            'bad', (SELECT json_agg(b) FROM ({_BAD}) AS b),
+            'bad', (SELECT json_agg(b) FROM ({_BAD.replace("_MOST", most)}) AS b),
             'compared', CASE WHEN cardinality(%(uniform)s::text[]) > 0 AND EXISTS ({_UNLIKE}) THEN ({_COMPARED}) END,
-            'missing', {missing}
+            'missing', {missing} {more}
         )::text
         FROM (
             SELECT json_agg(hostname) FILTER (WHERE clean) AS clean,
@@ -110,5 +119,6 @@ def _statement(asked: str, missing: str) -> str:
     """  # noqa: S608
 
 
-ALL_NODES: Final = Statement.of(_statement("", "NULL"))
-NAMED_NODES: Final = Statement.of(_statement("AND n.hostname IN (SELECT unnest(%(nodes)s::text[]))", _MISSING))
+NAMED: Final = "AND n.hostname IN (SELECT unnest(%(nodes)s::text[]))"
+ALL_NODES: Final = Statement.of(rows_statement("", "NULL"))
+NAMED_NODES: Final = Statement.of(rows_statement(NAMED, MISSING))

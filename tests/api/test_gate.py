@@ -172,10 +172,11 @@ def test_a_start_without_its_run_is_unknown_on_the_best_of_nodes(client: Client,
     assert (body["decision"], codes(body)) == ("unknown", ["run_required"])
 
 
-def test_a_run_cannot_be_asked_about_yet(client: Client) -> None:
-    response = Gate(client, lab()).get(run="llm-70b")
+@pytest.mark.parametrize("purpose", ["health", "start", "restart"])
+def test_a_run_that_the_cluster_does_not_have_is_not_found(client: Client, purpose: str) -> None:
+    response = Gate(client, lab()).get(run="llm-70b", purpose=purpose)
 
-    assert (response.status_code, response.json()["code"]) == (422, "not_yet")
+    assert (response.status_code, response.json()["code"]) == (404, "not_found")
 
 
 def test_a_node_judged_by_other_rules_is_unknown_until_it_is_judged_again(client: Client) -> None:

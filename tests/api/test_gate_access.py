@@ -118,7 +118,6 @@ def test_an_agents_token_asks_about_its_own_node_and_nothing_else(client: Client
         ("node=gpu001", "bad_question"),
         ("nodes=gpu001&nodes=gpu002", "bad_question"),
         ("purpose=now", "bad_question"),
-        ("run=llm-70b", "not_yet"),
     ],
 )
 def test_a_wrong_question_is_422_with_one_sentence(client: Client, cluster: Cluster, query: str, code: str) -> None:
