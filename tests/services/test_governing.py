@@ -1,6 +1,9 @@
 """What people agree on beside signatures: policies, delegations and waivers."""
 
+import re
+import shutil
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +13,7 @@ from checks.domain.signoff import SignState
 from checks.domain.verdicts import Layer
 from checks.models import Delegation, LedgerEntry, Role, Waiver
 from checks.selectors.policies import policy_in_force
+from checks.services.catalog import load_catalogue
 from checks.services.clusters import set_overrides
 from checks.services.delegations import DelegationRefused, delegate, end_delegation
 from checks.services.people import end_role
@@ -26,6 +30,7 @@ from tests.signed import Signing, a_signable_run, proof, tick
 pytestmark = pytest.mark.django_db
 
 DAY = timedelta(days=1)
+CATALOGUE = Path(__file__).resolve().parents[2] / "checks" / "catalog"
 
 
 @pytest.fixture
@@ -119,6 +124,18 @@ def test_a_threshold_of_what_no_node_holds_outdates_its_layer_and_judges_it_agai
     assert of_layer(signing, Layer.DATA) is SignState.OUTDATED
     assert [one.code for one in signing.view(Layer.DATA).blockers] == ["criterion"]
     assert of_layer(signing, Layer.OPERATIONS) is SignState.SIGNED
+
+
+def test_a_catalogue_with_other_texts_only_outdates_nothing(signing: Signing, tmp_path: Path) -> None:
+    signing.sign_all()
+    shutil.copytree(CATALOGUE, tmp_path / "catalog")
+    file = tmp_path / "catalog" / "physical.toml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(re.sub(r'(?m)^title = "', 'title = "Really: ', text), encoding="utf-8")
+    loaded = load_catalogue(path=tmp_path / "catalog", by=None, now=NOON)
+
+    assert (loaded.nodes, loaded.changes != ()) == (3, True)
+    assert signing.state().signed
 
 
 # Delegation
