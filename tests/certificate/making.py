@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -32,12 +33,21 @@ _LEAVES = (
 Change = Callable[[dict[str, Any]], object]
 
 
-def certificate(change: Change | None = None, *, ledger: Change | None = None, policy: Policy = DEFAULT_POLICY) -> str:
+@dataclass(frozen=True)
+class Signing:
+    """What was really signed: under which policy and waiver, and how many nodes each layer said that the run needs."""
+
+    policy: Policy = DEFAULT_POLICY
+    waiver: WaiverFacts = WAIVER
+    needed: Mapping[Layer, int] = field(default_factory=dict)
+
+
+def certificate(change: Change | None = None, *, ledger: Change | None = None, signing: Signing = Signing()) -> str:
     """A certificate of a run that is signed in all five layers; *change* is made to its body before it is sealed.
 
     *ledger* changes each entry before it is chained, so that the chain and its anchor hold.
     """
-    layers = [_layer(layer, number, policy) for number, layer in enumerate(Layer)]
+    layers = [_layer(layer, number, signing) for number, layer in enumerate(Layer)]
     entries = _entries(layers, ledger)
     body: dict[str, Any] = {
         "site": "helios.example.org", "run": "run-7", "issued_at": ISSUED.isoformat(), "layers": layers,
@@ -48,29 +58,34 @@ def certificate(change: Change | None = None, *, ledger: Change | None = None, p
     return certificate_text(body, KEY.sign)
 
 
-def package_of(layer: Layer, policy: Policy) -> tuple[Package, dict[str, list[Leaf]]]:
+def package_of(layer: Layer, signing: Signing) -> tuple[Package, dict[str, list[Leaf]]]:
     """What is signed of *layer*, and the leaves behind its digests; in one layer a failure is waived."""
     physical = layer is Layer.PHYSICAL
     leaves = [_LEAVES[0], _LEAVES[1 if physical else 0]]
     nodes = {uuid: layer_digest(layer, held) for uuid, held in zip(NODES, leaves, strict=True)}
     shared = [Leaf(ITEM, "", Verdict.PASS, {"serial": "commit-1"}, 0)] if layer is Layer.DATA else []
-    run = {"slug": "run-7", "nodes_needed": 2, "pool": list(NODES), "bytes_per_parameter": {"weights": 2.5}}
-    header = Header(run, policy.digest, (WAIVER,) if physical else ()).as_json()
+    run = {
+        "slug": "run-7",
+        "nodes_needed": signing.needed.get(layer, 2),
+        "pool": list(NODES),
+        "bytes_per_parameter": {"weights": 2.5},
+    }
+    header = Header(run, signing.policy.digest, (signing.waiver,) if physical else ()).as_json()
     package = Package(layer, header, shared_digest(shared), nodes)
     return package, dict(zip(nodes.values(), leaves, strict=True)) | {package.shared: shared}
 
 
-def _layer(layer: Layer, number: int, policy: Policy) -> dict[str, Any]:
-    package, leaves = package_of(layer, policy)
-    waivers = [WAIVER.as_json() | {"reason": "spare part is on its way"}] if layer is Layer.PHYSICAL else []
+def _layer(layer: Layer, number: int, signing: Signing) -> dict[str, Any]:
+    package, leaves = package_of(layer, signing)
+    waivers = [signing.waiver.as_json() | {"reason": "spare part is on its way"}] if layer is Layer.PHYSICAL else []
     return {
         "layer": layer.value, "state": "signed", "digest": package.digest,
         "package": {"header": package.header, "shared": package.shared, "nodes": dict(package.nodes)},
         "leaves": {branch: [leaf.as_json() for leaf in held] for branch, held in leaves.items()},
-        "waivers": waivers, "policy": policy.as_json(),
+        "waivers": waivers, "policy": signing.policy.as_json(),
         "signatures": [
             _signature(10 * number + place, role, package.digest)
-            for place, role in enumerate(policy.layers[layer].roles)
+            for place, role in enumerate(signing.policy.layers[layer].roles)
         ],
     }  # fmt: skip
 

@@ -3,6 +3,7 @@
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from checks.certificate import verify_certificate
 from checks.certificate.verify_certificate import FAILED, HELD, MISUSED, UNCERTAIN, Failure, main, verify
 from checks.domain.certificate import read_certificate
 from checks.domain.policy import DEFAULT_POLICY, Policy
-from tests.certificate.making import KEY_ID, NODES, Change, certificate
+from checks.domain.verdicts import Layer
+from tests.certificate.making import KEY_ID, NODES, WAIVER, Change, Signing, certificate
 
 SCRIPT = Path(verify_certificate.__file__)
 
@@ -197,6 +199,29 @@ def test_a_seal_does_not_make_a_lie_true(lie: str) -> None:
     assert sentence in fails(certificate(change))
 
 
+# What was really signed so, and should not have been.
+SIGNED_ANYWAY = {
+    "a failure under a waiver for another node": (
+        Signing(waiver=replace(WAIVER, nodes=frozenset(NODES[:1]))), "an-item is fail, and no waiver covers it",
+    ),
+    "a failure under a waiver for what is not a node's": (
+        Signing(waiver=replace(WAIVER, nodes=frozenset())), "an-item is fail, and no waiver covers it",
+    ),
+    "a failure under a waiver for another item": (
+        Signing(waiver=replace(WAIVER, item="other")), "an-item is fail, and no waiver covers it",
+    ),
+    "too few nodes": (Signing(needed=dict.fromkeys(Layer, 3)), "fewer nodes were signed than the run needs"),
+    "another run in one layer": (Signing(needed={Layer.DATA: 1}), "signed for different runs or policies"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SIGNED_ANYWAY)
+def test_what_should_not_have_been_signed_is_found(kind: str) -> None:
+    signing, sentence = SIGNED_ANYWAY[kind]
+
+    assert sentence in fails(certificate(signing=signing))
+
+
 def test_one_person_in_both_roles_is_not_two() -> None:
     def one_person(entry: dict[str, Any]) -> None:
         entry.update(who="11", name="Anna Ü.")
@@ -220,7 +245,7 @@ def test_a_contributor_is_believed_where_the_policy_says_so_only() -> None:
 
     assert "contributed to what was signed" in fails(certificate(change, ledger=contributed))
     relaxed = Policy.read(DEFAULT_POLICY.as_json() | {"contributors_may_sign": True})
-    code, sentence = verify(certificate(change, ledger=contributed, policy=relaxed).encode())
+    code, sentence = verify(certificate(change, ledger=contributed, signing=Signing(relaxed)).encode())
     assert (code, "contributors were allowed to sign" in sentence) == (HELD, True)
 
 
