@@ -61,6 +61,8 @@ app.conf.update(
         "worker-heartbeat": every(30, "note_worker_alive"),
         "sweep": every(60, "sweep_gaps"),
         "breaker": every(60, "watch_breakers"),
+        # What lapses by itself, and what a mail server or a chat did not take before.
+        "notices": every(60, "watch_for_notices"),
         "rechecks": every(600, "ask_before_evidence_ends"),
         # What a process left half done when the rules changed; nearly always nothing.
         "rejudge": every(300, "rejudge_outdated"),

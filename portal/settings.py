@@ -236,7 +236,11 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = env_int("MAX_BODY_BYTES", 8 * 1024 * 1024)
 
 # Notices and logs -----------------------------------------------------------------------------------------------------
 
-EMAIL_HOST = env_str("EMAIL_HOST", "127.0.0.1")
+# Chats and web hooks, by cluster; the file holds secrets and is read where it is needed, by the worker.
+NOTIFY_FILE = env_str("NOTIFY_FILE", "")
+# People get mail where a server for it was named.
+MAILS_PEOPLE = bool(env_str("EMAIL_HOST", ""))
+EMAIL_HOST = env_str("EMAIL_HOST", "") or "127.0.0.1"
 EMAIL_PORT = env_int("EMAIL_PORT", 25)
 EMAIL_HOST_USER = env_str("EMAIL_HOST_USER", "")
 EMAIL_HOST_PASSWORD = env_secret("EMAIL_HOST_PASSWORD")

@@ -4,8 +4,9 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
 from checks.models import Node
+from checks.selectors.gate_context import NoSuchRun
 from checks.selectors.pages_access import ClusterAccess, cluster_of, node_of
-from checks.selectors.runs import NoSuchRun, RunAccess, get_run_for
+from checks.selectors.runs import RunAccess, get_run_for
 from portal.ui.requests import PersonRequest
 
 

@@ -235,6 +235,7 @@ WHOLE_TITLES: dict[str, Promise] = {
     "boot_conflict": _("Two machines under one name"),
     "nothing_proved": _("Nothing proved"),
     "unknown_node": _("Not enrolled"),
+    "unsettled": _("Not yet settled"),
     "no_nodes": _("No node"),
 }
 
@@ -258,6 +259,7 @@ WHOLE_REMEDIES: dict[str, Promise] = {
     "boot_conflict": _("Find the second machine that reports under this name, and enrol it under its own."),
     "nothing_proved": _("Give the node the hardware profile that fits it."),
     "unknown_node": _("Enrol it, or correct its name in the question."),
+    "unsettled": _("Wait for the next reports: it must say the same several times in a row."),
     "outdated_node": _("Leave the node out, or sign again."),
     "too_few_nodes": _("Mend nodes of the pool, or add some to it and sign again."),
     "not_in_pool": _("Take nodes of the run's pool."),

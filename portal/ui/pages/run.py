@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -51,12 +52,13 @@ class WaiverSaid:
 
 
 @dataclass(frozen=True, slots=True)
-class SignTodo:
-    """Signatures that one role still owes."""
+class RoleTodo:
+    """What one role has to do: what is measured first, signatures then."""
 
     role: str
     people: str
     mine: bool
+    act: Act | None
     gates: tuple[Gate, ...]
 
 
@@ -72,8 +74,7 @@ class RunPage:
     sentence: str
     gates: tuple[Gate, ...]
     stops: tuple[Stop, ...]
-    acts: tuple[Act, ...]
-    todos: tuple[SignTodo, ...]
+    todos: tuple[RoleTodo, ...]
     override: Override | None
     accepted: tuple[str, ...]
     waivers: tuple[WaiverSaid, ...]
@@ -137,8 +138,7 @@ def run_page(*, user: User, access: RunAccess, now: datetime) -> RunPage:
         sentence=_sentence(answer, unanswered, state, views, forced),
         gates=gates,
         stops=stops,
-        acts=acts_of(stops, roles=access.roles, people=people),
-        todos=_todos(gates, people, roles),
+        todos=_todos(acts_of(stops, roles=access.roles, people=people), gates, people, roles),
         override=forced,
         accepted=_accepted(forced, state),
         waivers=tuple(_waiver(one, state, user, roles, now) for one in waivers_of(run)),
@@ -158,6 +158,11 @@ def run_page(*, user: User, access: RunAccess, now: datetime) -> RunPage:
 def signing_roles(user: User, run: Run) -> frozenset[str]:
     """The roles that this person was granted: an administrator of the site signs by none."""
     return frozenset(role for _person, role in held_since([user.pk], run.cluster))
+
+
+def gate_url(run: Run) -> str:
+    """Where a shell asks about this run."""
+    return f"{settings.PORTAL_URL}/gate/{run.cluster.slug}?run={run.slug}"
 
 
 def _ask(user: User, run: Run, now: datetime) -> tuple[Answer | None, str]:
@@ -219,14 +224,18 @@ def _short_said(short: int, needed: int) -> str:
     return closed(said % {"n": short, "needed": needed})
 
 
-def _todos(gates: Sequence[Gate], people: Mapping[str, Sequence[str]], roles: frozenset[str]) -> tuple[SignTodo, ...]:
-    """Who still has to sign what, the reader's own first."""
-    owed: dict[str, list[Gate]] = {}
+def _todos(
+    acts: Sequence[Act], gates: Sequence[Gate], people: Mapping[str, Sequence[str]], roles: frozenset[str]
+) -> tuple[RoleTodo, ...]:
+    """Who has to do what, the reader's own first."""
+    owed: dict[str, list[Gate]] = {act.owner: [] for act in acts}
     for gate in gates:
         for role in gate.missing:
             owed.setdefault(role, []).append(gate)
+    by_owner = {act.owner: act for act in acts}
     todos = [
-        SignTodo(role, ", ".join(people.get(role, ())), role in roles, tuple(found)) for role, found in owed.items()
+        RoleTodo(role, ", ".join(people.get(role, ())), role in roles, by_owner.get(role), tuple(found))
+        for role, found in owed.items()
     ]
     return tuple(sorted(todos, key=lambda todo: not todo.mine))
 

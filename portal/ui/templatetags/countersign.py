@@ -173,6 +173,12 @@ def word(key: str, table: str) -> Any:
 
 
 @register.filter
+def actor(role: str) -> str:
+    """Who acts in a role; *user*, as catalogues have it, is the owner of a run."""
+    return str(words.ROLES.get(role) or words.OWNERS[role])
+
+
+@register.filter
 def shape(decision: str) -> str:
     """The verdict whose shape a decision takes."""
     return words.DECISION_VERDICTS[decision]

@@ -8,7 +8,7 @@ from checks.selectors.pages_status import foot_of
 from checks.services.certificates import issue_certificate
 from portal.ui.guard import person_page
 from portal.ui.loaders import load_run
-from portal.ui.pages.run import run_page
+from portal.ui.pages.run import gate_url, run_page
 from portal.ui.requests import PersonRequest
 
 
@@ -17,7 +17,8 @@ def record(request: PersonRequest, slug: str) -> HttpResponse:
     """The run as it stands now, as a document."""
     access, now = load_run(request, slug), timezone.now()
     page = run_page(user=request.user, access=access, now=now)
-    return render(request, "ui/certificate/page.html", {"page": page, "now": now} | foot_of(now=now))
+    context = {"page": page, "now": now, "gate_url": gate_url(access.run), "on_record": True}
+    return render(request, "ui/certificate/page.html", context | foot_of(now=now))
 
 
 @person_page()

@@ -1,6 +1,5 @@
 """One run, and its way from stage to stage."""
 
-from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.urls import reverse
@@ -15,7 +14,7 @@ from portal.ui.acting import Act, act_page, posted
 from portal.ui.guard import person_page
 from portal.ui.htmx import marker_of, render_live
 from portal.ui.loaders import load_run, load_run_to_change
-from portal.ui.pages.run import run_page
+from portal.ui.pages.run import gate_url, run_page
 from portal.ui.requests import PersonRequest
 
 
@@ -24,8 +23,7 @@ def run(request: PersonRequest, slug: str) -> HttpResponse:
     """May this run start on these nodes, now; and if not, what is missing and who can give it."""
     access, now = load_run(request, slug), timezone.now()
     page = run_page(user=request.user, access=access, now=now)
-    gate_url = f"{settings.PORTAL_URL}/gate/{access.run.cluster.slug}?run={slug}"
-    context = {"page": page, "now": now, "gate_url": gate_url} | foot_of(now=now)
+    context = {"page": page, "now": now, "gate_url": gate_url(access.run)} | foot_of(now=now)
     return render_live(request, "run", context, marker=marker_of(*page.seen))
 
 
