@@ -5,6 +5,7 @@ Each docstring names the line whose deletion turns the test red.
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -63,8 +64,8 @@ def codes(results: list[Any]) -> list[str]:
 
 
 def test_two_signers_at_once_sign_each_role_once_and_nobody_is_ever_stuck(signing: Signing) -> None:
-    """``select_for_update`` in ``signing.lock_package``: without it both find no other signature, and open two rounds
-    or fill one slot twice.
+    """The constraints ``signature_one_a_role`` and ``signature_one_a_person`` with the package's lock: either keeps a
+    slot from being filled twice, and without both it is. The lock by itself is held by the next two tests.
 
     Three at once each time: two platform engineers, of whom one is a lead as well, and a lead.
     """
@@ -161,18 +162,19 @@ def test_a_role_that_ends_while_its_holder_waits_signs_nothing(signing: Signing,
     assert waiting.result().code == "may_not_sign"
 
 
-def test_a_signature_revoked_twice_at_once_is_revoked_once(signing: Signing) -> None:
-    """``lock_package`` in ``revoke_signature``: without it the slower one breaks on the constraint."""
+def test_a_signature_revoked_twice_at_once_is_revoked_once(signing: Signing, connect_as: Connect) -> None:
+    """``select_for_update`` in ``signing.lock_package``: without it nobody waits, and the slower one breaks."""
     signature = signing.sign(Role.HARDWARE)
-    results = together(
-        *[
-            lambda: revoke_signature(
-                signature=signature, by=signature.signer, reason="mistake", proof=proof(), now=NOON
-            )
-        ] * 2
-    )  # fmt: skip
+    held = connect_as("app")
+    held.execute("SELECT FROM checks_signoffpackage WHERE layer = 'physical' FOR NO KEY UPDATE")
+    take_back = partial(
+        revoke_signature, signature=signature, by=signature.signer, reason="mistake", proof=proof(), now=NOON
+    )
+    calls = [Background(take_back), Background(take_back)]
+    assert calls_waiting(2)
+    held.rollback()
 
-    assert codes(results) == ["already_revoked", "signed"]
+    assert codes([call.result() for call in calls]) == ["already_revoked", "signed"]
     assert Revocation.objects.count() == 1
     assert LedgerEntry.objects.filter(what="signature_revoked").count() == 1
 
