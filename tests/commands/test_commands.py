@@ -51,6 +51,17 @@ def test_a_setting_out_of_bounds_is_refused_and_leaves_no_half_made_cluster() ->
     assert not Cluster.objects.exists()
 
 
+def test_the_gap_between_measurements_that_settle_a_verdict_is_a_setting(helios: Cluster) -> None:
+    manage("cluster", "set", "helios", "--settle-gap", "5")
+    helios.refresh_from_db()
+    assert helios.min_settle_gap_s == 5
+
+
+def test_no_gap_is_no_setting() -> None:
+    with pytest.raises(CommandError, match="cluster_settle_gap_at_least_1_s"):
+        manage("cluster", "create", "helios", "--profile", "8xh100", "--settle-gap", "0")
+
+
 def test_changing_a_cluster_names_what_is_in_force_and_keeps_the_reason(helios: Cluster) -> None:
     said = manage("cluster", "set", "helios", "--profile", "8xh200", "--reason", "the nodes were replaced")
 

@@ -81,9 +81,15 @@ def _add_settings(parser: ArgumentParser) -> None:
     parser.add_argument("--time-zone", dest="time_zone")
     parser.add_argument("--interval", dest="interval_s", type=int, help="seconds between ticks, 5 to 3600")
     parser.add_argument("--poll-after", dest="poll_after_s", type=int, help="seconds between questions for the plan")
+    parser.add_argument(
+        "--settle-gap",
+        dest="min_settle_gap_s",
+        type=int,
+        help="least seconds between two measurements that count towards a settled verdict; 60 unless set",
+    )
     parser.add_argument("--accept-replay", dest="accept_replay", action=BooleanOptionalAction, default=None)
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
-    names = ("name", "provider", "time_zone", "interval_s", "poll_after_s", "accept_replay")
+    names = ("name", "provider", "time_zone", "interval_s", "poll_after_s", "min_settle_gap_s", "accept_replay")
     return {name: options[name] for name in names if options[name] is not None}
