@@ -66,7 +66,7 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def _reason_line(reason: Mapping[str, Any]) -> str:
     """``gpu003 gpu4 gpu-ecc fail (criterion): 2, threshold 0; Replace the GPU. [hardware]``."""
-    place = " ".join(part for part in (reason["node"], reason["subject"], reason["item"]) if part)
+    place = " ".join(part for part in (reason["node"], reason["subject"], reason["item"] or reason["layer"]) if part)
     line = f"{place} {reason['verdict']} ({reason['code']})".strip()
     if reason["value"] is not None:
         line += f": {_plain(reason['value'])}"

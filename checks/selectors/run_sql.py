@@ -103,7 +103,7 @@ _FAILED: Final = """
 """
 _NAMED_BY: Final = """
     SELECT s.manifest_id AS digest FROM signed s
-    UNION SELECT part ->> 'digest' FROM started, jsonb_array_elements(started.basis) AS part
+    UNION SELECT part.held ->> 'digest' FROM started, jsonb_array_elements(started.basis) AS part (held)
 """
 _MANIFESTS: Final = f"""
     SELECT json_agg(json_build_object('digest', m.digest, 'header', m.header, 'shared', m.shared, 'nodes', m.nodes))
@@ -112,8 +112,8 @@ _MANIFESTS: Final = f"""
 _STARTED: Final = """
     SELECT json_build_object('basis', started.basis, 'restart_until', started.restart_until, 'revoked', (
         SELECT json_agg(v.signature_id) FROM checks_revocation v WHERE v.signature_id IN (
-            SELECT id::bigint FROM jsonb_array_elements(started.basis) AS part,
-                jsonb_array_elements_text(part -> 'signatures') AS id)))
+            SELECT named.id::bigint FROM jsonb_array_elements(started.basis) AS part (held),
+                jsonb_array_elements_text(part.held -> 'signatures') AS named (id))))
     FROM started
 """
 # Who signed, and had a hand in what was signed: by stating a result that stands in it, or by an edit since.

@@ -7,6 +7,8 @@ import time_machine
 
 from tests.lab import NOON
 
+pytest.register_assert_rewrite("tests.api.run_lab")
+
 
 @pytest.fixture
 def at_noon() -> Any:
