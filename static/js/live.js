@@ -75,7 +75,8 @@
     if (xhr.status === 200 && xhr.getResponseHeader("X-Live") !== "part") {
       // Signed out meanwhile: the sign-in page answered. Load the page anew, which leads there and back.
       event.detail.shouldSwap = false;
-      location.reload();
+      // Only where nothing is being filled in: a form must not lose what was typed.
+      if (event.detail.target === live()) location.reload();
       return;
     }
     remember();

@@ -12,6 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from checks.models import Role
 from checks.services.heartbeats import note_alive
 from tests.fleet import PASSWORD, Fleet, healthy_nodes, make_fleet, person
+from tests.ui.signing import Lab, make_lab
 
 MINUTE = timedelta(minutes=1)
 
@@ -71,3 +72,10 @@ def sign_in(visit: Visit, password: str = PASSWORD) -> None:
     visit.page.get_by_label("User name").fill("wren")
     visit.page.get_by_label("Password").fill(password)
     visit.page.locator("main").get_by_role("button", name="Sign in").click()
+
+
+def planned(visit: Visit) -> Lab:
+    """A run on gpu-001 and gpu-002, whose operations layer Wren can sign; others sign for the other roles."""
+    now = timezone.now()
+    healthy_nodes(visit.fleet, ["gpu-002"], at=now - 5 * MINUTE, switch="leaf-01")
+    return make_lab(visit.fleet, now, platform="wes")

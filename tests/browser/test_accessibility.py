@@ -3,7 +3,7 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.browser.conftest import Visit
+from tests.browser.conftest import Visit, planned
 
 pytestmark = pytest.mark.browser
 
@@ -19,6 +19,20 @@ PAGES = (
     "/clusters/helios/nodes/gpu-003/decide/confirm/",
     "/clusters/helios/nodes/gpu-003/decide/retire/",
     "/status",
+    "/runs/",
+    "/runs/cygnus-13b/",
+    "/runs/cygnus-13b/history/",
+    "/runs/cygnus-13b/record/",
+    "/runs/cygnus-13b/sign/operations/",
+    "/runs/cygnus-13b/sign/physical/",
+    "/runs/cygnus-13b/waivers/new/",
+    "/runs/cygnus-13b/override/",
+    "/runs/cygnus-13b/stage/",
+    "/clusters/helios/runs/new/",
+    "/clusters/helios/policy/",
+    "/clusters/helios/policy/propose/",
+    "/clusters/helios/delegations/",
+    "/accounts/reauthenticate/",
     "/clusters/nowhere/",
     "/accounts/logout/",
 )
@@ -26,6 +40,7 @@ PAGES = (
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1366), ("dark", 1366), ("light", 390)])
 def test_no_page_has_a_serious_fault(visit: Visit, theme: str, width: int) -> None:
+    planned(visit)
     visit.page.set_viewport_size({"width": width, "height": 900})
     faults = []
     for path in PAGES:

@@ -62,9 +62,9 @@ def stated(fleet: Fleet, run: Run, by: User, item: str, facts: dict[str, Any], *
     )  # fmt: skip
 
 
-def make_lab(fleet: Fleet, now: datetime) -> Lab:
-    """The run on two healthy nodes, with the evidence of data and operations in place."""
-    roles = {"sable": Role.DATA, "quill": Role.LEAD, "wren": Role.PLATFORM, "ember": Role.HARDWARE}
+def make_lab(fleet: Fleet, now: datetime, *, platform: str = "wren") -> Lab:
+    """The run on two healthy nodes, with the evidence of data and operations in place; *platform* planned it."""
+    roles = {"sable": Role.DATA, "quill": Role.LEAD, platform: Role.PLATFORM, "ember": Role.HARDWARE}
     people = {
         name: person(name, fleet.cluster, role, display_name=name.title()) for name, role in roles.items()
     }  # fmt: skip
@@ -73,7 +73,7 @@ def make_lab(fleet: Fleet, now: datetime) -> Lab:
         planned_start=now + timedelta(hours=6), planned_end=now + timedelta(days=9),
     )  # fmt: skip
     run = create_run(
-        cluster=fleet.cluster, slug="cygnus-13b", spec=spec, nodes="gpu-[001-002]", by=people["wren"], now=now
+        cluster=fleet.cluster, slug="cygnus-13b", spec=spec, nodes="gpu-[001-002]", by=people[platform], now=now
     )
     lab = Lab(fleet, run, people)
     lab.state_data(now=now)

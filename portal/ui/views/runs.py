@@ -7,7 +7,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 
 from checks.domain.errors import CountersignError
@@ -74,7 +73,7 @@ def preview_pool(request: PersonRequest, slug: str) -> HttpResponse:
     """What the nodes and the layout in the form come to, while it is being filled in."""
     cluster = load_cluster_to_plan(request, slug).cluster
     response = render(request, "ui/runs/_preview.html", {"preview": _preview(cluster, request.POST or request.GET)})
-    patch_vary_headers(response, ["HX-Request"])
+    response["X-Live"] = "part"
     return response
 
 
