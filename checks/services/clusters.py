@@ -33,6 +33,7 @@ def create_cluster(
     time_zone: str = "UTC",
     interval_s: int = 300,
     poll_after_s: int = 60,
+    min_settle_gap_s: int = 60,
     accept_replay: bool = False,
 ) -> Cluster:
     """Make a cluster; *by*, when given, becomes its administrator.
@@ -46,7 +47,8 @@ def create_cluster(
     rules = build_ruleset(profile, {})
     cluster = Cluster(
         slug=slug, name=name, profile=profile, provider=provider, time_zone=time_zone, interval_s=interval_s,
-        poll_after_s=poll_after_s, accept_replay=accept_replay, judged_under={profile: rules.judged_under},
+        poll_after_s=poll_after_s, min_settle_gap_s=min_settle_gap_s, accept_replay=accept_replay,
+        judged_under={profile: rules.judged_under},
     )  # fmt: skip
     validate_settings(cluster)
     try:
@@ -56,7 +58,10 @@ def create_cluster(
         raise SlugTaken(f"There is already a cluster {slug!r}; choose another short name.") from error
     if by is not None:
         Membership.objects.create(user_id=by.pk, cluster=cluster, role=Role.ADMIN)
-    data = {"profile": profile, "interval_s": interval_s, "poll_after_s": poll_after_s, "accept_replay": accept_replay}
+    data = {
+        "profile": profile, "interval_s": interval_s, "poll_after_s": poll_after_s,
+        "min_settle_gap_s": min_settle_gap_s, "accept_replay": accept_replay,
+    }  # fmt: skip
     write_entry(what="cluster_created", target=slug, who=by, cluster=cluster, now=now, data=data)
     return cluster
 
