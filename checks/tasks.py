@@ -7,6 +7,9 @@ from checks.services.breaker import watch_breakers as watch
 from checks.services.evidence import purge_evidence as purge_texts
 from checks.services.heartbeats import note_alive
 from checks.services.ledger_watch import watch_anchor, watch_chain
+from checks.services.notice_sending import purge_notices, send_notices
+from checks.services.notice_watch import watch_for_notices
+from checks.services.notices import plan_notices
 from checks.services.outbox import purge_sent
 from checks.services.partitions import drop, ensure
 from checks.services.rechecks import ask_before_evidence_ends as ask
@@ -36,9 +39,25 @@ def ask_before_evidence_ends() -> None:
     ask(now=timezone.now())
 
 
+@shared_task(name="checks.notify")
+def notify(entry_id: int) -> None:
+    """Enqueued with the ledger's entry; what is not taken now, beat tries again."""
+    plan_notices(entry_id=entry_id, now=timezone.now())
+    send_notices(now=timezone.now())
+
+
+@shared_task(name="checks.watch_for_notices")
+def look_for_notices() -> None:
+    """Send first: what waits must not wait for what is looked for."""
+    send_notices(now=timezone.now())
+    watch_for_notices(now=timezone.now())
+    send_notices(now=timezone.now())
+
+
 @shared_task(name="checks.purge_outbox")
 def purge_outbox() -> None:
     purge_sent(now=timezone.now())
+    purge_notices(now=timezone.now())
 
 
 @shared_task(name="checks.keep_partitions")

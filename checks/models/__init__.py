@@ -5,6 +5,7 @@ from checks.models.catalog import CatalogVersion
 from checks.models.clusters import Cluster, Membership, Node, Role
 from checks.models.history import Flip, Gap
 from checks.models.ledger import LedgerAnchor, LedgerEntry, LedgerWatch
+from checks.models.notices import Notice, NoticeMark
 from checks.models.reports import Evidence, NodeMemory, Report, ReportReceipt, ValueRollup
 from checks.models.runs import OVER, Run, RunNode, RunStart, Stage, StartKind
 from checks.models.signoff import (
@@ -54,6 +55,8 @@ __all__ = [
     "NodeItemState",
     "NodeMemory",
     "NodeReadiness",
+    "Notice",
+    "NoticeMark",
     "Outbox",
     "Override",
     "OverrideEnd",

@@ -18,10 +18,10 @@ from checks.models import Attestation, AttestedFile, Cluster, Evidence, Node, Ru
 from checks.selectors.pages_access import ACTING_ROLES
 from checks.selectors.rules import ruleset_for
 from checks.selectors.shared_rows import subject_of
-from checks.services.acts import write_and_tell
 from checks.services.attested_files import SentFile, keep_files
 from checks.services.evidence import digest_of
 from checks.services.judging import judge_statement
+from checks.services.ledger import write_entry
 from checks.services.node_rows import StateRow, flip_between, new_row
 from checks.services.node_store import Judged, load_all, lock_node, write_judged
 from checks.services.permissions import require_role
@@ -78,7 +78,7 @@ def attest(
     )
     raw = _judge(stated, ruleset, described, now)
     files_told = [{"name": one.name, "digest": one.digest} for one in kept]
-    write_and_tell(
+    write_entry(
         what="attested", target=_target(stated), who=by, cluster=cluster, reason=stated.statement, now=now,
         data={"item": item, "subject": subject, "facts": dict(facts), "verdict": raw, "valid_until": valid_until,
               "files": files_told},

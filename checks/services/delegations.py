@@ -12,7 +12,7 @@ from checks.models import Cluster, Delegation, DelegationEnd, Role, Run
 from checks.selectors.delegations import open_delegations
 from checks.selectors.roles import held_since
 from checks.selectors.runs import LEADING_ROLES
-from checks.services.acts import write_and_tell
+from checks.services.ledger import write_entry
 from checks.services.permissions import MayNot, require_reason, require_role
 from checks.services.proofs import Proof, require_fresh
 
@@ -113,4 +113,4 @@ def _write(what: str, given: Delegation, by: Any, reason: str, now: datetime) ->
         "ends_at": given.ends_at, "run": given.run.slug if given.run else "",
     }  # fmt: skip
     target = f"{given.cluster.slug}/delegation/{given.pk}"
-    write_and_tell(what=what, target=target, who=by, cluster=given.cluster, reason=reason, now=now, data=data)
+    write_entry(what=what, target=target, who=by, cluster=given.cluster, reason=reason, now=now, data=data)

@@ -8,9 +8,12 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection, transaction
 
+from checks.dispatch import enqueue
 from checks.domain.ledger import GENESIS, Entry
+from checks.domain.notices import TOLD
 from checks.models import Cluster, LedgerEntry
 
+_NOTIFY: Final = "checks.notify"
 # Held until the act's transaction ends: whoever appends, appends alone.
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtext('countersign.ledger'))"
 
@@ -29,7 +32,7 @@ def write_entry(
     """Append one act to the chain. *who* is None for the portal itself and for programs that hold a token.
 
     Always the last lock that a transaction takes: every other act of the site waits until it has ended. Only further
-    entries and notices of them (``checks.dispatch``) may follow.
+    entries may follow, and what is enqueued here for acts that people are told of: a row that nobody else can want.
     """
     with connection.cursor() as cursor:
         cursor.execute(_LOCK)  # a statement of its own: the head must be read by a later one, or two read the same
@@ -47,7 +50,10 @@ def write_entry(
         # As PostgreSQL will give it back: what was hashed must be what is stored.
         data=json.loads(json.dumps(data or {}, cls=DjangoJSONEncoder)),
     )
-    return LedgerEntry.objects.create(
+    row = LedgerEntry.objects.create(
         seq=entry.seq, previous=entry.previous, digest=entry.digest, at=now, who_id=who.pk if who else None,
         name=entry.name, what=what, cluster=cluster, target=entry.target, reason=reason, data=entry.data,
     )  # fmt: skip
+    if what in TOLD:
+        enqueue(_NOTIFY, row.pk, now=now)
+    return row

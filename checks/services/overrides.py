@@ -14,7 +14,7 @@ from checks.models import OVER, Override, OverrideEnd, Role, Run, Stage
 from checks.selectors.launching import identity_changes_of, launch_of, shared_facts, started_of
 from checks.selectors.packages import RunState, run_state
 from checks.selectors.runs import LEADING_ROLES
-from checks.services.acts import write_and_tell
+from checks.services.ledger import write_entry
 from checks.services.permissions import require_reason, require_role
 from checks.services.proofs import Proof, require_fresh
 from checks.services.runs import lock_run
@@ -104,4 +104,4 @@ def _write(what: str, override: Override, by: Any, reason: str, now: datetime) -
         "override": override.pk, "ticket": override.ticket, "until": override.until, "role": override.role,
         "accepted": override.accepted,
     }  # fmt: skip
-    write_and_tell(what=what, target=run.slug, who=by, cluster=run.cluster, reason=reason, now=now, data=data)
+    write_entry(what=what, target=run.slug, who=by, cluster=run.cluster, reason=reason, now=now, data=data)

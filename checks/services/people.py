@@ -48,7 +48,8 @@ def grant_role(
     """Give *user* a role in *cluster*; granting it twice changes nothing and writes nothing."""
     membership, made = Membership.objects.get_or_create(user_id=user.pk, cluster=cluster, role=role)
     if made:
-        write_entry(what="role_granted", target=f"{user} {role}", who=by, cluster=cluster, now=now)
+        data = {"user": user.pk, "role": role}
+        write_entry(what="role_granted", target=f"{user} {role}", who=by, cluster=cluster, now=now, data=data)
     return membership
 
 

@@ -13,7 +13,7 @@ from checks.domain.policy import Policy
 from checks.models import Cluster, PolicyApproval, PolicyVersion
 from checks.selectors.policies import policy_in_force
 from checks.selectors.runs import LEADING_ROLES
-from checks.services.acts import write_and_tell
+from checks.services.ledger import write_entry
 from checks.services.permissions import MayNot, require_reason, require_role
 from checks.services.proofs import Proof, require_fresh
 
@@ -78,4 +78,4 @@ def _locked(cluster: Cluster) -> Cluster:
 def _write(what: str, policy: PolicyVersion, by: Any, reason: str, now: datetime) -> None:
     target = f"{policy.cluster.slug}/policy/{policy.number}"
     data = {"number": policy.number, "policy": policy.document, "digest": Policy.read(policy.document).digest}
-    write_and_tell(what=what, target=target, who=by, cluster=policy.cluster, reason=reason, now=now, data=data)
+    write_entry(what=what, target=target, who=by, cluster=policy.cluster, reason=reason, now=now, data=data)

@@ -14,7 +14,7 @@ from checks.selectors.nodesets import fold_node_set, parse_node_set
 from checks.selectors.packages import run_state
 from checks.selectors.pages_access import ACTING_ROLES
 from checks.selectors.runs import LEADING_ROLES, LED_STAGES, pool_of
-from checks.services.acts import write_and_tell
+from checks.services.ledger import write_entry
 from checks.services.permissions import require_reason, require_role
 from checks.services.run_spec import SPEC_FIELDS, InvalidRun, RunSpec, check_run
 
@@ -262,4 +262,4 @@ def _shown(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _write(what: str, run: Run, by: Any, reason: str, now: datetime, data: dict[str, Any]) -> None:
-    write_and_tell(what=what, target=run.slug, who=by, cluster=run.cluster, reason=reason, now=now, data=data)
+    write_entry(what=what, target=run.slug, who=by, cluster=run.cluster, reason=reason, now=now, data=data)

@@ -19,7 +19,7 @@ from checks.selectors.changes import changes_since, recently
 from checks.selectors.packages import PackageView, RunState, package_view, run_state
 from checks.selectors.pages_access import ACTING_ROLES
 from checks.selectors.runs import LEADING_ROLES
-from checks.services.acts import write_and_tell
+from checks.services.ledger import write_entry
 from checks.services.manifests import LeavesMoved, annex_of, pin_evidence, store_manifest
 from checks.services.permissions import MayNot, require_reason, require_role
 from checks.services.proofs import MAX_PROOF_AGE, Proof, ProofTooOld, require_fresh
@@ -179,4 +179,4 @@ def _told(signature: Signature) -> dict[str, Any]:
 def _write(what: str, package: SignoffPackage, by: Any, reason: str, now: datetime, data: dict[str, Any]) -> None:
     run = package.run
     target = f"{run.slug}/{package.layer}"
-    write_and_tell(what=what, target=target, who=by, cluster=run.cluster, reason=reason, now=now, data=data)
+    write_entry(what=what, target=target, who=by, cluster=run.cluster, reason=reason, now=now, data=data)

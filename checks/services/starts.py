@@ -18,7 +18,7 @@ from checks.models import OVER, Run, RunStart, Stage, StartKind
 from checks.selectors.launching import answer_restart, answer_start, start_of
 from checks.selectors.nodesets import fold_node_set, parse_node_set
 from checks.selectors.packages import RunState, run_state
-from checks.services.acts import write_and_tell
+from checks.services.ledger import write_entry
 from checks.services.permissions import require_reason
 from checks.services.runs import MoveRefused, lock_run, require_to_move
 from checks.services.signing import lock_package
@@ -155,6 +155,6 @@ def _write(what: str, start: RunStart, by: Any, reason: str, data: dict[str, Any
         "token": start.token,
     }  # fmt: skip
     run = start.run
-    write_and_tell(
+    write_entry(
         what=what, target=run.slug, who=by, cluster=run.cluster, reason=reason, now=start.at, data=frozen | data
     )

@@ -21,7 +21,7 @@ from checks.selectors.rules import ruleset_for
 from checks.selectors.runs import LEADING_ROLES
 from checks.selectors.shared_rows import subject_of
 from checks.selectors.waivers import open_waivers
-from checks.services.acts import write_and_tell
+from checks.services.ledger import write_entry
 from checks.services.permissions import MayNot, require_reason, require_role
 from checks.services.proofs import Proof, require_fresh
 from checks.services.runs import lock_run
@@ -169,4 +169,4 @@ def _write(what: str, waiver: Waiver, by: Any, reason: str, now: datetime) -> No
         "waiver": waiver.pk, "item": waiver.item, "nodes": list(names), "until": waiver.until,
     }  # fmt: skip
     target = f"{waiver.run.slug}/{waiver.layer}/{waiver.item}"
-    write_and_tell(what=what, target=target, who=by, cluster=waiver.run.cluster, reason=reason, now=now, data=data)
+    write_entry(what=what, target=target, who=by, cluster=waiver.run.cluster, reason=reason, now=now, data=data)

@@ -220,7 +220,7 @@ def _ready_said(answer: Answer, ready: dict[str, int], forced: Override | None) 
 
 
 def _short_said(short: int, needed: int) -> str:
-    said = ngettext("one node short of %(needed)d", "%(n)d nodes short of %(needed)d", short)
+    said = ngettext("%(n)d node short of %(needed)d", "%(n)d nodes short of %(needed)d", short)
     return closed(said % {"n": short, "needed": needed})
 
 
