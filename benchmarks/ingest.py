@@ -84,12 +84,29 @@ def main() -> None:
     print(f"ingest · {describe()}")
     with database() as postgres:
         fleets = [Fleet.of(*case) for case in CASES]
+        before = _updates()
         with served(postgres) as bench:
             rounds: list[list[Round]] = [[] for _ in fleets]
             for _, (fleet, seen) in itertools.product(range(ROUNDS + 1), zip(fleets, rounds, strict=True)):
                 seen.append(_round(bench, fleet))
+            after = _updates()
     for fleet, seen in zip(fleets, rounds, strict=True):
         _print(fleet, seen[1:])  # the first round of each warms up
+    hot = (after[1] - before[1]) / (after[0] - before[0])
+    show("ingest", [Figure("updates of the latest verdicts that were HOT", hot, "", least=0.95)])
+
+
+def _updates() -> tuple[int, int]:
+    """Updates of the latest verdicts so far, and those of them that were HOT."""
+    from django.db import connections
+
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+        cursor.execute(
+            "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'checks_nodeitemstate'"
+        )
+        updated, hot = cursor.fetchone()
+    return int(updated), int(hot)
 
 
 class Fleet:
