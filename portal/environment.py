@@ -157,6 +157,55 @@ def database_from_url(url: str, *, password: str = "", limits: Mapping[str, str]
     }
 
 
+def env_databases() -> dict[str, dict[str, Any]]:
+    """``DATABASES``: what DATABASE_URL and DATABASE_OWNER_URL name, with passwords from files of their own.
+
+    Raises:
+        ImproperlyConfigured: an address is not one of PostgreSQL, or a secret cannot be read.
+    """
+    url, password = env_secret("DATABASE_URL") or "postgresql:///countersign", env_secret("DATABASE_PASSWORD")
+    owner_password = env_secret("DATABASE_OWNER_PASSWORD") or password
+    return {
+        "default": database_from_url(url, password=password, limits=WORKING_LIMITS),
+        "owner": database_from_url(
+            env_secret("DATABASE_OWNER_URL") or url, password=owner_password, limits=MIGRATING_LIMITS
+        ),
+    }
+
+
+def env_shared_cache() -> dict[str, str]:
+    """The cache that processes share, in what CACHE_URL names; of each process alone where that is empty."""
+    url = env_secret("CACHE_URL")
+    if url:
+        return {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": url}
+    return {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "shared"}
+
+
+def env_single_sign_on() -> dict[str, dict[str, Any]]:
+    """``SOCIALACCOUNT_PROVIDERS``: the identity provider that OIDC_ISSUER names; none where that is empty.
+
+    Raises:
+        ImproperlyConfigured: a part of it is missing; half a provider would be a sign-in that fails for everybody.
+    """
+    issuer = env_str("OIDC_ISSUER", "").rstrip("/")
+    client, secret = env_str("OIDC_CLIENT_ID", ""), env_secret("OIDC_CLIENT_SECRET")
+    if not issuer and not client and not secret:
+        return {}
+    if not (issuer and client and secret):
+        raise ImproperlyConfigured("OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET belong together; set all three.")
+    match = env_str("OIDC_MATCH", "email")
+    if match not in {"email", "username"}:
+        raise ImproperlyConfigured(f"OIDC_MATCH={match!r}: people are known by their email or their username there.")
+    app = {
+        "provider_id": "sso",
+        "name": env_str("OIDC_NAME", "Single sign-on")[:40],
+        "client_id": client,
+        "secret": secret,
+        "settings": {"server_url": issuer, "oauth_pkce_enabled": True, "match": match},
+    }
+    return {"sso": {"APPS": [app]}}
+
+
 def session_options(limits: Mapping[str, str]) -> str:
     """What libpq calls ``options``: the server's settings for one session."""
     return " ".join(f"-c {name}={value}" for name, value in limits.items())

@@ -6,16 +6,16 @@ from urllib.parse import urlsplit
 from django.utils.translation import gettext_lazy as _
 
 from portal.environment import (
-    MIGRATING_LIMITS,
-    WORKING_LIMITS,
     broker_from_redis_url,
-    database_from_url,
     env_bool,
+    env_databases,
     env_int,
     env_list,
     env_networks,
     env_peppers,
     env_secret,
+    env_shared_cache,
+    env_single_sign_on,
     env_str,
 )
 from portal.logging import logging_config
@@ -57,6 +57,8 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.socialaccount",
+    "portal.accounts.single_sign_on",
     "django_htmx",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -107,29 +109,11 @@ TEMPLATES = [
 # Data -----------------------------------------------------------------------------------------------------------------
 
 # Two roles of one database: `default` serves and owns nothing, `owner` migrates (manage.py migrate --database owner).
-_database_url = env_secret("DATABASE_URL") or "postgresql:///countersign"
-DATABASES = {
-    "default": database_from_url(_database_url, password=env_secret("DATABASE_PASSWORD"), limits=WORKING_LIMITS),
-    "owner": database_from_url(
-        env_secret("DATABASE_OWNER_URL") or _database_url,
-        password=env_secret("DATABASE_OWNER_PASSWORD") or env_secret("DATABASE_PASSWORD"),
-        limits=MIGRATING_LIMITS,
-    ),
-}
-
+DATABASES = env_databases()
 REDIS_URL = env_secret("REDIS_URL") or "redis://127.0.0.1:6379/0"
-_cache_url = env_secret("CACHE_URL")
-
 # `default` lives in the process: sessions, throttles and sign-in limits must work while Valkey is away.
 # `shared` is for results that are dear to compute and may vanish; every key there has a lifetime.
-CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
-    "shared": (
-        {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": _cache_url}
-        if _cache_url
-        else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "shared"}
-    ),
-}
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}, "shared": env_shared_cache()}
 
 CELERY_BROKER_URL = broker_from_redis_url(REDIS_URL)
 
@@ -160,6 +144,18 @@ ACCOUNT_LOGOUT_ON_GET = False
 # Signing asks for a password or second factor not older than this (seconds).
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 300
+# Each process counts for itself (see CACHES). `act`: signing, waiving and the like, by one person.
+ACCOUNT_RATE_LIMITS = {
+    "login": "30/m/ip",
+    "login_failed": "10/m/ip,5/5m/key",
+    "reauthenticate": "10/m/user",
+    "change_password": "5/m/user",
+    "act": "20/m/user",
+}
+# One identity provider at most, for invited people only (OIDC_ISSUER and the like).
+SOCIALACCOUNT_ADAPTER = "portal.accounts.single_sign_on.adapter.InvitedAtTheProvider"
+SOCIALACCOUNT_PROVIDERS = env_single_sign_on()
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_TOTP_ISSUER = "Countersign"
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = DEBUG

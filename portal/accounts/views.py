@@ -1,7 +1,7 @@
 """The language a person reads pages in."""
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import check_for_language
@@ -32,6 +32,15 @@ def choose_language(request: HttpRequest) -> HttpResponse:
 def no_mail(request: HttpRequest) -> HttpResponse:
     """Stands where allauth would send an e-mail: tells whom to ask instead."""
     return render(request, "account/no_mail.html", status=404)
+
+
+def no_page(request: HttpRequest) -> HttpResponse:
+    """Stands where allauth would let people tie identities to accounts by themselves.
+
+    Raises:
+        Http404: always.
+    """
+    raise Http404
 
 
 def _back(request: HttpRequest) -> str:
