@@ -23,7 +23,7 @@ class AccountAdmin(UserAdmin):
 
 
 @admin.register(SocialAccount)
-class IdentityAdmin(admin.ModelAdmin[SocialAccount]):
+class IdentityAdmin(admin.ModelAdmin):
     """Who somebody is at the identity provider: read, or taken off, so that their next sign-in ties it anew."""
 
     list_display = ("user", "provider", "last_login")
