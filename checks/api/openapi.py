@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 
 _STRING: Final = {"type": "string"}
@@ -11,7 +12,8 @@ _STRINGS: Final = {"type": "array", "items": _STRING}
 _SECONDS: Final = {"type": "integer", "description": "seconds"}
 
 
-def _object(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
+def shape(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
+    """The schema of an object with these properties."""
     return {"type": "object", "required": list(required), "properties": required | optional}
 
 
@@ -26,22 +28,28 @@ def _inline(schema: Any, definitions: dict[str, Any]) -> Any:
     return {key: _inline(part, definitions) for key, part in schema.items() if key not in ("$defs", "$schema", "$id")}
 
 
+def describe(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """The schema of a body as its decoder reads it."""
+    (described,), definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    return dict(_inline(described, definitions))
+
+
 def _report() -> dict[str, Any]:
     schema = json.loads((Path(__file__).parent / "schema" / "report.v1.json").read_text(encoding="utf-8"))
     return dict(_inline(schema, schema["$defs"]))
 
 
 REPORT: Final = _report()
-PROBLEM: Final = _object(
+PROBLEM: Final = shape(
     {"type": _STRING, "title": _STRING, "status": {"type": "integer"}, "code": _STRING, "detail": _STRING}
 )
 PROBLEMS: Final = {
     (status, "application/problem+json"): PROBLEM for status in (400, 401, 403, 409, 413, 415, 422, 429, 503)
 }
-VERDICT: Final = _object(
+VERDICT: Final = shape(
     {"item": _STRING, "subject": _STRING, "verdict": _STRING, "severity": _STRING, "reason": _STRING, "detail": _STRING}
 )
-RECEIPT: Final = _object(
+RECEIPT: Final = shape(
     {
         "report_id": {"type": "string", "format": "uuid"},
         "accepted": {"type": "boolean"},
@@ -55,7 +63,7 @@ RECEIPT: Final = _object(
         "trouble": {**_STRING, "description": "why this machine's evidence is not believed; empty = it is"},
     }
 )
-ENROLMENT: Final = _object(
+ENROLMENT: Final = shape(
     {
         "hostname": _STRING,
         "serials": {"type": "object", "additionalProperties": _STRING},
@@ -65,7 +73,7 @@ ENROLMENT: Final = _object(
     },
     cluster={"type": ["string", "null"]},
 )
-ENROLLED: Final = _object(
+ENROLLED: Final = shape(
     {
         "token": {**_STRING, "description": "shown once"},
         "node_id": {"type": "string", "format": "uuid"},
@@ -75,14 +83,14 @@ ENROLLED: Final = _object(
         "poll_after": _SECONDS,
     }
 )
-PLAN: Final = _object(
+PLAN: Final = shape(
     {
         "schemas": {"type": "array", "items": {"type": "integer"}},
         "interval": _SECONDS,
         "poll_after": _SECONDS,
         "tick": _STRINGS,
         "daily": _STRINGS,
-        "recheck": {"type": "array", "items": _object({"id": {"type": "integer"}, "items": _STRINGS})},
+        "recheck": {"type": "array", "items": shape({"id": {"type": "integer"}, "items": _STRINGS})},
         "allow": {"type": "object", "additionalProperties": {"type": "boolean"}},
     }
 )

@@ -49,3 +49,12 @@ class PresentsToken(BasePermission):
         if not isinstance(request.auth, str):
             raise NotAuthenticated
         return True
+
+
+class AnyToken(BasePermission):
+    """A live token of whatever kind, for a view that refuses all of them in its own words."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        if not isinstance(request.auth, Token):
+            raise NotAuthenticated
+        return True

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from checks.api import gate_urls
+from checks.api import gate_urls, run_urls
 from checks.api.enroll import EnrollView
 from checks.api.plan import PlanView
 from checks.api.reports import ReportView
@@ -11,5 +11,6 @@ urlpatterns = [
     path("api/v1/enroll", EnrollView.as_view(), name="enroll"),
     path("api/v1/reports", ReportView.as_view(), name="reports"),
     path("api/v1/agent/plan", PlanView.as_view(), name="agent-plan"),
+    *run_urls.urlpatterns,
     *gate_urls.urlpatterns,
 ]

@@ -52,7 +52,10 @@ class Run(models.Model):
     planned_start = models.DateTimeField(_("planned start"))
     planned_end = models.DateTimeField(_("planned end"))
     created_at = models.DateTimeField(_("created"))
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    # Null: a program did, with an operator's token; the ledger names it.
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
 
     class Meta:
         ordering = ["-planned_start", "slug"]

@@ -1,7 +1,7 @@
 """Runs: written down, changed and moved on by people of the cluster. Each act is in the ledger."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -65,15 +65,25 @@ class BadPool(CountersignError):
 
 @transaction.atomic
 def create_run(
-    *, cluster: Cluster, slug: str, spec: RunSpec, nodes: str, by: Any, now: datetime, owner: Any = None
+    *,
+    cluster: Cluster,
+    slug: str,
+    spec: RunSpec,
+    nodes: str,
+    by: Any,
+    now: datetime,
+    owner: Any = None,
+    token: str = "",
 ) -> Run:
     """Write a run down as a draft on the node set *nodes*; *owner* is who made it, unless somebody else is named.
+
+    *by* is None where a program does it, with the operator's token whose public part is *token*; it names an owner.
 
     Raises:
         MayNot: *by* has no role in the cluster that acts.
         InvalidRun, BadPool, BadNodeSet, RunNameTaken: with what to change.
     """
-    require_role(by, cluster, ACTING_ROLES)
+    _require_role(by, cluster, ACTING_ROLES)
     if not _SLUG.fullmatch(slug):
         raise InvalidRun(_("Use small letters, digits and dashes for the run's short name, at most 63, such as run-7."))
     run = Run(cluster=cluster, slug=slug, owner=owner or by, created_by=by, created_at=now, **spec.columns())
@@ -85,12 +95,12 @@ def create_run(
     except IntegrityError as error:
         raise RunNameTaken(_("The short name %(slug)s is taken; choose another.") % {"slug": slug}) from error
     RunNode.objects.bulk_create([RunNode(run=run, node=node) for node in pool])
-    _write("run_created", run, by, "", now, {"pool": fold_node_set(node.hostname for node in pool)})
+    _write("run_created", run, by, token, "", now, {"pool": fold_node_set(node.hostname for node in pool)})
     return run
 
 
 @transaction.atomic
-def edit_run(*, run: Run, changes: Mapping[str, object], by: Any, reason: str, now: datetime) -> Run:
+def edit_run(*, run: Run, changes: Mapping[str, object], by: Any, reason: str, now: datetime, token: str = "") -> Run:
     """Change what a run is to be; what was signed about it is outdated by that, and counts again if it is put back.
 
     Raises:
@@ -100,7 +110,7 @@ def edit_run(*, run: Run, changes: Mapping[str, object], by: Any, reason: str, n
         ReasonMissing: there are signatures, and no reason.
     """
     run = lock_run(run)
-    require_role(by, run.cluster, ACTING_ROLES)
+    _require_role(by, run.cluster, ACTING_ROLES)
     unknown = sorted(set(changes) - SPEC_FIELDS - _UNSIGNED_FIELDS)
     if unknown:
         raise InvalidRun(_("%(field)s is no field of a run that can be changed.") % {"field": unknown[0]})
@@ -113,13 +123,22 @@ def edit_run(*, run: Run, changes: Mapping[str, object], by: Any, reason: str, n
     _require_enough(run, len(pool_of(run)))
     run.save(update_fields=list(changes))
     after = {name: getattr(run, name) for name in changes}
-    _write("run_edited", run, by, reason, now, {"before": _shown(before), "after": _shown(after)})
+    _write("run_edited", run, by, token, reason, now, {"before": _shown(before), "after": _shown(after)})
     return run
 
 
 @transaction.atomic
 def clone_run(
-    *, run: Run, slug: str, name: str, planned_start: datetime, by: Any, now: datetime, nodes: str | None = None
+    *,
+    run: Run,
+    slug: str,
+    name: str,
+    planned_start: datetime,
+    by: Any,
+    now: datetime,
+    nodes: str | None = None,
+    owner: Any = None,
+    token: str = "",
 ) -> Run:
     """A new draft like *run*, as long as it, on its pool without the nodes that were taken out, or on *nodes*.
 
@@ -136,11 +155,13 @@ def clone_run(
     )  # fmt: skip
     if nodes is None:
         nodes = fold_node_set(node.hostname for node in pool_of(run) if node.retired_at is None)
-    return create_run(cluster=run.cluster, slug=slug, spec=spec, nodes=nodes, by=by, now=now)
+    return create_run(
+        cluster=run.cluster, slug=slug, spec=spec, nodes=nodes, by=by, now=now, owner=owner, token=token
+    )  # fmt: skip
 
 
 @transaction.atomic
-def set_pool(*, run: Run, nodes: str, by: Any, reason: str, now: datetime) -> Run:
+def set_pool(*, run: Run, nodes: str, by: Any, reason: str, now: datetime, token: str = "") -> Run:
     """Let the run use exactly the node set *nodes*, as Slurm writes it; that outdates what was signed about it.
 
     Raises:
@@ -150,7 +171,7 @@ def set_pool(*, run: Run, nodes: str, by: Any, reason: str, now: datetime) -> Ru
         ReasonMissing: there are signatures, and no reason.
     """
     run = lock_run(run)
-    require_role(by, run.cluster, ACTING_ROLES)
+    _require_role(by, run.cluster, ACTING_ROLES)
     _require_open(run, {"pool": nodes})
     _require_reason_once_signed(run, reason)
     pool = {node.pk: node for node in _living_nodes(run, nodes)}
@@ -158,12 +179,12 @@ def set_pool(*, run: Run, nodes: str, by: Any, reason: str, now: datetime) -> Ru
     RunNode.objects.filter(run=run).exclude(node__in=pool).delete()
     RunNode.objects.bulk_create([RunNode(run=run, node=node) for key, node in pool.items() if key not in before])
     after = fold_node_set(node.hostname for node in pool.values())
-    _write("pool_set", run, by, reason, now, {"before": fold_node_set(before.values()), "after": after})
+    _write("pool_set", run, by, token, reason, now, {"before": fold_node_set(before.values()), "after": after})
     return run
 
 
 @transaction.atomic
-def move_stage(*, run: Run, to: str, by: Any, reason: str, now: datetime) -> Run:
+def move_stage(*, run: Run, to: str, by: Any, reason: str, now: datetime, token: str = "") -> Run:
     """Move the run on, or back. Who works in the cluster may; to clear or abort it takes a lead, an admin or its owner.
 
     Raises:
@@ -172,7 +193,8 @@ def move_stage(*, run: Run, to: str, by: Any, reason: str, now: datetime) -> Run
         ReasonMissing: no reason is given.
     """
     run = lock_run(run)
-    require_to_move(run, to, by)
+    if by is not None:
+        require_to_move(run, to, by)
     reason = require_reason(reason)
     if to not in MOVES[run.stage]:
         raise MoveRefused(_why_not(run, to))
@@ -180,7 +202,7 @@ def move_stage(*, run: Run, to: str, by: Any, reason: str, now: datetime) -> Run
         _require_signed(run, now)
     before, run.stage = run.stage, to
     run.save(update_fields=["stage"])
-    _write("stage_moved", run, by, reason, now, {"before": before, "after": to})
+    _write("stage_moved", run, by, token, reason, now, {"before": before, "after": to})
     return run
 
 
@@ -197,6 +219,12 @@ def require_to_move(run: Run, to: str, by: Any) -> None:
     """
     leads = to in LED_STAGES and run.owner_id != by.pk
     require_role(by, run.cluster, LEADING_ROLES if leads else ACTING_ROLES)
+
+
+def _require_role(by: Any, cluster: Cluster, allowed: Collection[str]) -> None:
+    """Whether *by* may; a program (None) was let in by the clusters that its token is bound to."""
+    if by is not None:
+        require_role(by, cluster, allowed)
 
 
 def _living_nodes(run: Run, nodes: str) -> list[Node]:
@@ -261,5 +289,6 @@ def _shown(values: Mapping[str, object]) -> dict[str, object]:
     return {name: str(value) if name == "owner" else value for name, value in values.items()}
 
 
-def _write(what: str, run: Run, by: Any, reason: str, now: datetime, data: dict[str, Any]) -> None:
+def _write(what: str, run: Run, by: Any, token: str, reason: str, now: datetime, data: dict[str, Any]) -> None:
+    data = data if by is not None else data | {"token": token}
     write_entry(what=what, target=run.slug, who=by, cluster=run.cluster, reason=reason, now=now, data=data)

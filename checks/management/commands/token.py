@@ -11,20 +11,22 @@ from checks.management.acts import find_cluster, told_in_one_line
 from checks.models import Token, TokenKind
 from checks.services.tokens import issue_token, revoke_token
 
-ISSUED_HERE = (TokenKind.GATE, TokenKind.ENROLMENT)
+ISSUED_HERE = (TokenKind.GATE, TokenKind.ENROLMENT, TokenKind.OPERATOR)
 
 
 class Command(BaseCommand):
-    """Tokens of schedulers and of nodes that are to enrol. A node's own token comes from its enrolment."""
+    """Tokens of schedulers, automation and nodes that are to enrol; a node's own token comes from its enrolment."""
 
     help = "Issue a token (printed once, alone on standard output), revoke one, or list them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """``issue gate|enrolment --cluster SLUG``, ``revoke KEY``, ``list``."""
+        """``issue gate|enrolment|operator --cluster SLUG``, ``revoke KEY``, ``list``."""
         verbs = parser.add_subparsers(dest="verb", required=True)
         issue = verbs.add_parser("issue", help="issue a token; its text cannot be shown again")
         issue.add_argument("kind", choices=[kind.value for kind in ISSUED_HERE])
-        issue.add_argument("--cluster", action="append", required=True, help="repeat for a gate token of several")
+        issue.add_argument(
+            "--cluster", action="append", required=True, help="repeat for a gate or operator token of several"
+        )
         issue.add_argument("--name", default="", help="what it is for")
         issue.add_argument(
             "--hours", type=float, help="hours until it ends; an enrolment token ends after 24 by itself"
@@ -55,7 +57,7 @@ class Command(BaseCommand):
             created_by=None,
             name=options["name"],
             cluster=clusters[0] if kind == TokenKind.ENROLMENT else None,
-            clusters=clusters if kind == TokenKind.GATE else (),
+            clusters=() if kind == TokenKind.ENROLMENT else clusters,
             expires_at=now + timedelta(hours=hours) if hours else None,
             uses_left=options["uses"],
             networks=options["network"],
