@@ -3,7 +3,7 @@
 The same rows as the gate's own question of health, and all of those that are bad: an override lists each of them.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -21,7 +21,7 @@ from checks.domain.verdicts import Cadence, Layer, Purpose, Reason, Severity, Ve
 from checks.models import Manifest, Node, NodeItemState, NodeReadiness, Override, Revocation, Run, RunStart, StartKind
 from checks.selectors.gate_context import GateCluster
 from checks.selectors.gate_rows import BadState, GateRows, Rules, bad_rows_of, odd_of, read_rows, rules_of, summaries_of
-from checks.selectors.leaves import stored_leaves
+from checks.selectors.leaves import StoredLeaf, stored_leaves
 from checks.selectors.packages import RunState
 from checks.selectors.shared_rows import SharedItem
 from checks.selectors.waivers import facts_of, open_waivers
@@ -105,26 +105,37 @@ def started_of(run: Run) -> Started | None:
 
 
 def identity_changes_of(state: RunState, hostnames: Sequence[str] | None) -> list[IdentityChange]:
-    """Identity values of the asked nodes that are not those that were signed; four statements."""
+    """Identity values of the asked nodes, and of what no node holds, that are not the signed ones; four statements."""
     start = start_of(state.run)
     asked = {name.lower() for name in hostnames} if hostnames is not None else None
     nodes = {node.uuid: node.hostname for node in state.nodes if asked is None or node.hostname in asked}
     if start is None:
         return []
     layers = {part["digest"]: Layer(part["layer"]) for part in start.basis}
-    signed = {layers[one.digest]: one.nodes for one in Manifest.objects.filter(pk__in=layers)}
-    leaves = stored_leaves(digest for held in signed.values() for uuid, digest in held.items() if uuid in nodes)
+    manifests = {layers[one.digest]: one for one in Manifest.objects.filter(pk__in=layers)}
+    signed = {layer: {uuid: one.nodes[uuid] for uuid in nodes if uuid in one.nodes} for layer, one in manifests.items()}
+    shared = {layer: one.shared for layer, one in manifests.items()}
+    leaves = stored_leaves([*shared.values(), *(digest for held in signed.values() for digest in held.values())])
     known: dict[str, dict[tuple[str, str], dict[str, object]]] = {uuid: {} for uuid in nodes}
     rows = NodeItemState.objects.filter(node__in=list(nodes)).exclude(identity={})
     for node_id, item, subject, identity in rows.values_list("node_id", "item", "subject", "identity"):
         known[str(node_id)][item, subject] = identity
-    return [
+    of_nodes = [
         change
         for layer, held in signed.items()
         for uuid, digest in held.items()
-        if uuid in nodes
         for change in compare_identities(nodes[uuid], layer, leaves.get(digest, []), known[uuid])  # type: ignore[arg-type]
     ]
+    return [*shared_changes(state.shared, {layer: leaves.get(one, []) for layer, one in shared.items()}), *of_nodes]
+
+
+def shared_changes(
+    shared: Iterable[SharedItem], signed: Mapping[Layer, Iterable[StoredLeaf]]
+) -> Iterator[IdentityChange]:
+    """Identity values of what no node holds that are not those of the *signed* leaves of each layer."""
+    known = {(one.item.key, one.subject): one.row.identity for one in shared if one.row is not None}
+    for layer, leaves in signed.items():
+        yield from compare_identities("", layer, leaves, known)
 
 
 def _nodes(

@@ -24,7 +24,7 @@ from checks.models import Cluster, Run
 from checks.selectors.contributors import _layers_of as layers_touched
 from checks.selectors.gate_context import GateCluster, GateContext, NoSuchRun
 from checks.selectors.gate_rows import bad_rows_of, odd_of, rules_of, summaries_of
-from checks.selectors.launching import shared_facts
+from checks.selectors.launching import shared_changes, shared_facts
 from checks.selectors.packages import RunState, run_spec
 from checks.selectors.pool_rows import PoolNode
 from checks.selectors.prepared import fetch_row
@@ -244,28 +244,32 @@ def _started(row: StartedRow | None, signed: Mapping[str, Package]) -> Started |
 
 
 def _identities(rows: LaunchRows, state: RunState, nodes: Sequence[str] | None) -> tuple[list[IdentityChange], bool]:
-    """Identity values of the asked nodes that are not the signed ones, and whether they are of the same moment.
+    """Identity values of the asked nodes, and of what no node holds, that are not the signed ones; and whether they
+    are of the same moment.
 
-    A node whose hash is the signed one has the signed values: the hash covers them. Only the others are looked at.
+    What has the signed hash has the signed values: the hash covers them. Only the rest is looked at.
     """
     basis = rows.run.started.basis if rows.run and rows.run.started else []
+    signed = {part.layer: state.signed_packages[part.digest] for part in basis}
     asked = [node for node in state.nodes if nodes is None or node.hostname in nodes]
     differing = [
-        (part.layer, node, state.signed_packages[part.digest].nodes[node.uuid])
-        for part in basis
+        (layer, node, package.nodes[node.uuid])
+        for layer, package in signed.items()
         for node in asked
-        if node.uuid in state.signed_packages[part.digest].nodes
-        and node.digests.get(part.layer) != state.signed_packages[part.digest].nodes[node.uuid]
+        if node.uuid in package.nodes and node.digests.get(layer) != package.nodes[node.uuid]
     ]
-    if not differing:
+    shared = {layer: one.shared for layer, one in signed.items() if one.shared != state.packages[layer].shared}
+    if not differing and not shared:
         return [], True
-    changed = read_changed([digest for _, _, digest in differing], [node.uuid for _, node, _ in differing])
+    digests = [*shared.values(), *(digest for _, _, digest in differing)]
+    changed = read_changed(digests, [node.uuid for _, node, _ in differing])
     leaves, known = changed.stored_leaves(), _known(changed.known or ())
     found = [
         change
         for layer, node, digest in differing
         for change in identity_changes(node.hostname, layer, leaves.get(digest, []), known.get(node.uuid, {}))
     ]
+    found += shared_changes(state.shared, {layer: leaves.get(digest, []) for layer, digest in shared.items()})
     return found, changed.snapshot == rows.snapshot
 
 
