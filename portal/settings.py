@@ -158,6 +158,7 @@ SOCIALACCOUNT_PROVIDERS = env_single_sign_on()
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_TOTP_ISSUER = "Countersign"
+MFA_TOTP_TOLERANCE = 1  # steps of 30 s: phones are never quite on time
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = DEBUG
 
 # Browser safety -------------------------------------------------------------------------------------------------------
