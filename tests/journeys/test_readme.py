@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,11 +25,14 @@ def said(portal: Portal, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What each block printed, run one after the other in one shell, in a folder that looks like the checkout."""
     place = tmp_path_factory.mktemp("reader")
     (place / "var").symlink_to(portal.var)
-    (place / "docs").symlink_to(CHECKOUT / "docs")
+    for name in ("docs", "portal", "checks", "manage.py"):
+        (place / name).symlink_to(CHECKOUT / name)
+    (place / ".venv").symlink_to(sys.prefix)
     script = "\necho -----\n".join(blocks())
     done = subprocess.run(
-        ["sh", "-e", "-c", script], cwd=place, env=dict(os.environ), capture_output=True, text=True, check=False
-    )
+        ["sh", "-e", "-c", script], cwd=place, env=os.environ | {"COUNTERSIGN_VAR": str(portal.var)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout.split("-----\n")
 
@@ -49,6 +53,10 @@ def test_asking_again_costs_a_304(said: list[str]) -> None:
 def test_a_report_pushed_by_hand_is_judged(said: list[str]) -> None:
     assert "sysctl-somaxconn" in said[4]
     assert said[4].rstrip().endswith("202")
+
+
+def test_two_people_get_an_account_each(said: list[str]) -> None:
+    assert [line.split()[0] for line in said[5].splitlines()] == ["ember", "wren"]
 
 
 def test_the_example_report_says_how_it_is_used() -> None:
