@@ -55,5 +55,5 @@ def act_page(request: PersonRequest, act: Act, form: forms.Form, do: Callable[[]
     now = timezone.now()
     context = {"act": act, "form": form, "now": now} | more | foot_of(now=now)
     response = render(request, "ui/act/page.html", context, status=status)
-    response["Cache-Control"] = "no-store"
+    response["Cache-Control"] = "private, no-store"
     return response

@@ -152,5 +152,5 @@ def _form_page(request: PersonRequest, form: RunForm, cluster: Cluster, run: Run
     }
     status = 422 if _sent(request) and form.errors else 200
     response = render(request, "ui/runs/form.html", context | foot_of(now=now), status=status)
-    response["Cache-Control"] = "no-store"
+    response["Cache-Control"] = "private, no-store"
     return response

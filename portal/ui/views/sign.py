@@ -117,7 +117,7 @@ def _shown(request: PersonRequest, page: SignPage, form: SignForm, *, status: in
     response = render(
         request, "ui/sign/page.html", context | {"spent": json.dumps(spent)} | more | foot_of(now=now), status=status
     )
-    response["Cache-Control"] = "no-store"
+    response["Cache-Control"] = "private, no-store"
     return response
 
 
