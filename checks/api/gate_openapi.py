@@ -23,15 +23,18 @@ _PROBLEM = {
 _REFUSALS = {
     "401": "The token is missing or not valid here.",
     "403": "The token may not ask this.",
-    "404": "No such cluster for this token.",
+    "404": "No such cluster or run for this token.",
     "422": "The question is wrong.",
     "503": "The portal cannot tell: take it as *unknown*.",
 }
 _TEXT_REFUSALS = _REFUSALS | {"409": "Not ready.", "503": "Cannot tell."}
 _MEANING = {
-    "nodes": "A node set as Slurm writes it, e.g. `gpu[001-064,070]`. Absent: every node of the cluster; empty: none.",
-    "purpose": "`health` (default), `start` or `restart`; the latter two are *unknown* without a run.",
-    "run": "Not yet: answers 422 `not_yet`.",
+    "nodes": (
+        "A node set as Slurm writes it, e.g. `gpu[001-064,070]`. Absent: the run's pool, of which as many as the job "
+        "needs have to be ready, or without a run every node of the cluster; empty: none."
+    ),
+    "purpose": "`health` (default without a run), `start` (default with one) or `restart`; both need a run.",
+    "run": "The run that is to start, or to come back.",
 }
 
 
@@ -50,6 +53,10 @@ def add_gate(result: dict[str, Any], **_: Any) -> dict[str, Any]:
             "get": _json(
                 "gate_node_read", "One node, and whether it may be drained.", [cluster, node, *_query("nodes")]
             )
+        },
+        "/api/v1/runs/{run}/readiness": {
+            "get": _json("gate_run_read", "May this run start, or come back, now?", [_path("run"), *_query("run")]),
+            "post": _json("gate_run_ask", "The same for long lists.", [_path("run")]) | {"requestBody": _body("run")},
         },
         "/gate/{cluster}": {"get": _text("gate_text", "The cluster, for shells.", [cluster, *_query()])},
         "/gate/{cluster}/{node}": {"get": _text("gate_text_node", "One node, for shells.", of_node)},
@@ -99,8 +106,9 @@ def _query(*without: str) -> list[dict[str, Any]]:
     ]
 
 
-def _body() -> dict[str, Any]:
-    properties = {name: _field(name) | {"description": _MEANING[name]} for name in FIELDS}
+def _body(*without: str) -> dict[str, Any]:
+    names = [name for name in FIELDS if name not in without]
+    properties = {name: _field(name) | {"description": _MEANING[name]} for name in names}
     schema = {"type": "object", "additionalProperties": False, "properties": properties}
     return {"required": True, "content": {"application/json": {"schema": schema}}}
 

@@ -15,10 +15,11 @@ from checks.selectors.ready_nodes import find_ready_nodes
 
 
 class Wish(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """How many nodes are wanted, and what matters besides their being ready; nothing else is known yet."""
+    """How many nodes are wanted, for which run, and what matters besides their being ready."""
 
     count: Annotated[int, msgspec.Meta(ge=1, le=MAX_NODES)]
     prefer: Literal["same-switch"] = "same-switch"
+    run: str | None = None
 
 
 @answers_json
@@ -27,7 +28,8 @@ def ready_nodes(request: HttpRequest, cluster: str) -> HttpResponse:
     require_method(request, "GET", "HEAD")
     now = timezone.now()
     context = open_gate(request, cluster=cluster, now=now)
-    found = find_ready_nodes(context, count=read_wish(request).count, now=now)
+    wish = read_wish(request)
+    found = find_ready_nodes(context, count=wish.count, run=wish.run, now=now)
     return json_response(request, found.as_json(fold_node_set))
 
 

@@ -17,6 +17,10 @@ _PREFER: Final = {
     "name": "prefer", "in": "query", "description": "What matters besides: as few switches as possible, always.",
     "schema": {"type": "string", "enum": ["same-switch"], "default": "same-switch"},
 }  # fmt: skip
+_RUN: Final = {
+    "name": "run", "in": "query", "schema": {"type": "string"},
+    "description": "Only nodes of this run's pool on which it may start now; absent: any healthy node of the cluster.",
+}  # fmt: skip
 
 
 def add_ready_nodes(result: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -26,7 +30,7 @@ def add_ready_nodes(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     operation |= {
         "operationId": "ready_nodes_read",
         "summary": "Which ready nodes could a job take, on as few switches as possible?",
-        "parameters": [operation["parameters"][0], _COUNT, _PREFER],
+        "parameters": [operation["parameters"][0], _COUNT, _PREFER, _RUN],
     }
     operation["responses"]["200"]["content"]["application/json"]["schema"] = {"$ref": "#/components/schemas/ReadyNodes"}
     result["paths"]["/api/v1/clusters/{cluster}/ready-nodes"] = {"get": operation}

@@ -79,40 +79,47 @@ def choose_nodes(ready: Mapping[str, str], *, count: int) -> Placement:
 
 @dataclass(frozen=True, slots=True)
 class ReadyNodes:
-    """What the gate answers to *which nodes could I take*: its own answer about the whole cluster, and the choice."""
+    """What the gate answers to *which nodes could I take*: its own answer about the cluster, or the start of a run on
+    its pool, and the choice.
+    """
 
     answer: Answer
     placement: Placement
 
     @property
     def decision(self) -> Decision:
-        """*ready* with as many nodes as were asked for; *not_ready* where the cluster could never have them.
+        """*ready* with as many nodes as were asked for; *not_ready* where there could never be so many.
 
-        Otherwise what the gate says of the cluster as a whole: *unknown* while no node has failed.
+        Otherwise what the gate says of the whole: *unknown* while no node has failed. No nodes are enough for a run
+        that may not start.
         """
-        if self.placement.is_enough:
+        if self._is_enough:
             return Decision.READY
         return Decision.NOT_READY if self._asks_too_much else self.answer.decision
 
     @property
     def next_action(self) -> str:
         """What to do now, in one sentence."""
-        if self.placement.is_enough:
+        if self._is_enough:
             return "Start the job on these nodes while this answer holds."
         if self._asks_too_much:
-            return f"Ask for fewer nodes: {self.answer.cluster} has {self.answer.asked}."
+            return f"Ask for fewer nodes: {self.answer.run or self.answer.cluster} has {self.answer.asked}."
         return self.answer.next_action
+
+    @property
+    def _is_enough(self) -> bool:
+        return self.placement.is_enough and (self.answer.run is None or self.answer.ready)
 
     @property
     def _asks_too_much(self) -> bool:
         return 0 < self.answer.asked < self.placement.count
 
     def as_json(self, fold: Fold) -> dict[str, object]:
-        """The body of the API's answer. Reasons are the cluster's, and stand there only where nodes are lacking."""
+        """The body of the API's answer. Reasons are those of the whole, and stand there only where not *ready*."""
         whole = self.answer.as_json(fold)
-        enough = {"reasons": [], "reasons_total": 0} if self.placement.is_enough else {}
-        kept = ("purpose", "basis", "cluster", "catalog_version", "evaluated_at", "expires_at", "ttl_s", "reasons",
-                "reasons_total")  # fmt: skip
+        enough = {"reasons": [], "reasons_total": 0} if self._is_enough else {}
+        kept = ("purpose", "basis", "cluster", "run", "catalog_version", "evaluated_at", "expires_at", "ttl_s",
+                "reasons", "reasons_total")  # fmt: skip
         return {
             "decision": self.decision,
             "ready": self.decision is Decision.READY,

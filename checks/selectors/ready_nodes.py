@@ -1,4 +1,4 @@
-"""Which ready nodes a job could take: the gate's answer about a cluster, and the switches of its nodes."""
+"""Which ready nodes a job could take: the gate's answer about a cluster or a run, and the switches of its nodes."""
 
 from datetime import datetime
 from typing import Final
@@ -18,12 +18,15 @@ _SWITCHES: Final = Statement.of("""
 """)
 
 
-def find_ready_nodes(context: GateContext, *, count: int, now: datetime) -> ReadyNodes:
-    """*count* nodes that the gate calls ready (*health*) at *now*, over the fewest switches; one statement more.
+def find_ready_nodes(context: GateContext, *, count: int, run: str | None = None, now: datetime) -> ReadyNodes:
+    """*count* nodes that the gate calls ready at *now*, over the fewest switches; one statement more.
+
+    Nodes that are healthy; for a *run* those of its pool on which it may start.
 
     A switch that is changed between the two statements moves a node to another group, and never in or out of *ready*.
     """
-    answer = answer_in(context, nodes=None, purpose=Purpose.HEALTH, run=None, now=now)
+    purpose = Purpose.START if run else Purpose.HEALTH
+    answer = answer_in(context, nodes=None, purpose=purpose, run=run, now=now)
     switches = _switches_of(context.cluster.id)
     ready = {node: switches.get(node, UNKNOWN_SWITCH) for node in answer.ready_nodes}
     return ReadyNodes(answer, choose_nodes(ready, count=count))

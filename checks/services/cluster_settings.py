@@ -12,7 +12,17 @@ from checks.models import Cluster
 from checks.services.ledger import write_entry
 
 CHANGEABLE = frozenset(
-    {"name", "provider", "time_zone", "interval_s", "poll_after_s", "min_settle_gap_s", "accept_replay", "training_env"}
+    {
+        "name",
+        "provider",
+        "time_zone",
+        "interval_s",
+        "poll_after_s",
+        "min_settle_gap_s",
+        "accept_replay",
+        "training_env",
+        "health_serves_as_launch",
+    }  # fmt: skip
 )
 
 

@@ -1,10 +1,12 @@
 """The gate as a scheduler asks it, over HTTP, against real rows: what is ready, what is not, what cannot be told."""
 
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import jsonschema
 import pytest
+from django.core.management import call_command
 from django.test import Client
 
 from checks.models import BreakerTrip, Cluster, Heartbeat, Node, NodeReadiness, TokenKind
@@ -170,6 +172,19 @@ def test_a_start_without_its_run_is_unknown_on_the_best_of_nodes(client: Client,
     body = Gate(client, cluster).ask(purpose=purpose)
 
     assert (body["decision"], codes(body)) == ("unknown", ["run_required"])
+
+
+def test_health_is_called_a_launch_answer_only_where_the_cluster_says_so(client: Client) -> None:
+    cluster = lab()
+    healthy_node(cluster)
+    gate = Gate(client, cluster)
+    told = [gate.ask()["next_action"]]
+    call_command("cluster", "set", cluster.slug, "--health-serves-as-launch", stdout=StringIO())
+    told.append(gate.ask()["next_action"])
+
+    assert told[0].endswith("before a run starts on them, name it and ask for purpose=start.")
+    assert told[1] == "Start the job on these nodes: in this cluster their health is enough."
+    assert codes(gate.ask(purpose="start")) == ["run_required"]
 
 
 @pytest.mark.parametrize("purpose", ["health", "start", "restart"])

@@ -165,7 +165,16 @@ def test_it_takes_three_statements_however_many_nodes_there_are(
 
 @pytest.mark.parametrize(
     "query",
-    ["", "count=0", "count=-1", "count=two", "count=16385", "count=2&count=3", "count=2&prefer=rack", "count=2&run=a"],
+    [
+        "",
+        "count=0",
+        "count=-1",
+        "count=two",
+        "count=16385",
+        "count=2&count=3",
+        "count=2&prefer=rack",
+        "count=2&nodes=a",
+    ],
 )
 def test_a_wrong_question_is_422_with_one_sentence(asker: Asker, query: str) -> None:
     response = asker.get(query)
@@ -209,5 +218,5 @@ def test_the_openapi_document_describes_it(client: Client) -> None:
     document = client.get("/api/v1/schema?format=json").json()
 
     operation = document["paths"]["/api/v1/clusters/{cluster}/ready-nodes"]["get"]
-    assert [one["name"] for one in operation["parameters"]] == ["cluster", "count", "prefer"]
+    assert [one["name"] for one in operation["parameters"]] == ["cluster", "count", "prefer", "run"]
     assert document["components"]["schemas"]["ReadyNodes"] == SCHEMA

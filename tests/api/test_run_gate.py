@@ -1,7 +1,10 @@
 """May this run start? Every answer here is also that of the pages where people sign (`RunGate.at`)."""
 
+import json
 from datetime import timedelta
+from pathlib import Path
 
+import jsonschema
 import pytest
 import time_machine
 from django.db import connection
@@ -18,6 +21,9 @@ from tests.lab import HOUR, MINUTE, NOON, SECOND, bearer, lab
 from tests.signed import Signing, a_signable_run, proof, tick
 
 pytestmark = pytest.mark.django_db
+READY_NODES = json.loads(
+    (Path(__file__).resolve().parents[2] / "checks/api/schema/ready-nodes.v1.json").read_text(encoding="utf-8")
+)
 LAYERS = ["physical", "system", "framework", "data", "operations"]
 
 
@@ -217,6 +223,24 @@ def test_the_health_of_a_run_is_that_of_its_pool_and_asks_for_no_signature(gate:
         body = gate.ask(run="run-7", purpose="health")
 
     assert (body["decision"], body["basis"], body["nodes"]["asked"], body["run"]) == ("ready", "checks", 3, "run-7")
+
+
+def test_ready_nodes_of_a_run_are_those_of_its_pool_on_which_it_may_start(client: Client, gate: RunGate) -> None:
+    signing = gate.signing
+    signing.fleet.enrol("gpu009", at=NOON - HOUR)
+
+    def chosen(count: int) -> tuple[str, str, list[str]]:
+        address = f"/api/v1/clusters/helios/ready-nodes?run=run-7&count={count}"
+        with time_machine.travel(NOON + SECOND, tick=False):
+            body = client.get(address, headers=gate.headers).json()
+        jsonschema.validate(body, READY_NODES)
+        return body["decision"], body["nodes"]["hosts"], codes(body)
+
+    assert chosen(2) == ("not_ready", "gpu[001-002]", ["unsigned"] * 5)
+    signing.sign_all()
+    tick(signing.fleet, "gpu001", at=NOON + SECOND, changed=NARROW)
+    assert chosen(2) == ("ready", "gpu[002-003]", [])
+    assert chosen(4)[0] == "not_ready"
 
 
 def test_asking_takes_two_statements_for_a_pool_of_three_and_of_512(gate: RunGate) -> None:

@@ -30,6 +30,12 @@ class Command(BaseCommand):
         change.add_argument("slug")
         change.add_argument("--profile", help="judge its nodes as this hardware profile, at once")
         change.add_argument("--reason", default=WHY, help="why; it is kept")
+        change.add_argument(
+            "--health-serves-as-launch",
+            action=BooleanOptionalAction,
+            default=None,
+            help="say of healthy nodes that a job may start on them, without a run and its signatures",
+        )
         for one in (create, change):
             _add_settings(one)
         close = verbs.add_parser("close", help="take a cluster off the board and the gate; its history stays")
@@ -91,5 +97,8 @@ def _add_settings(parser: ArgumentParser) -> None:
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
-    names = ("name", "provider", "time_zone", "interval_s", "poll_after_s", "min_settle_gap_s", "accept_replay")
-    return {name: options[name] for name in names if options[name] is not None}
+    names = (
+        "name", "provider", "time_zone", "interval_s", "poll_after_s", "min_settle_gap_s", "accept_replay",
+        "health_serves_as_launch",
+    )  # fmt: skip
+    return {name: options[name] for name in names if options.get(name) is not None}
