@@ -14,6 +14,7 @@ from django.db.models import Count, Max, Min, Q
 
 from checks.models import BreakerTrip, Heartbeat, Node, NodeReadiness, Outbox
 from checks.selectors.ledger_signs import LedgerSign, ledger_signs
+from checks.selectors.notice_signs import NoticeSign, notice_signs
 from checks.selectors.partitions import partitions_until
 from checks.selectors.signs import Sign, State, sign
 
@@ -39,12 +40,14 @@ class PortalStatus:
     last_report_at: datetime | None
     breakers_open: int
     ledger: tuple[LedgerSign, ...]
+    notices: tuple[NoticeSign, ...]
 
     @property
     def troubles(self) -> tuple[str, ...]:
         """Names of what is not well, for a banner; empty when all is."""
         bad = [each.name for each in (*self.signs, self.oldest_unsent) if each.state is not State.OK]
         bad += ["partitions"] if self.partitions is not State.OK else []
+        bad += ["notices"] if self.notices else []
         return (*bad, *(["ledger"] if self.ledger_state is not State.OK else []))
 
     @property
@@ -74,6 +77,7 @@ def portal_status(*, now: datetime) -> PortalStatus:
         last_report_at=heard["last"],
         breakers_open=BreakerTrip.objects.filter(ended_at=None).count(),
         ledger=ledger_signs(now=now),
+        notices=notice_signs(now=now),
     )
 
 

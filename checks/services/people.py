@@ -61,3 +61,8 @@ def end_role(
     ended, _ = Membership.objects.filter(user_id=user.pk, cluster=cluster, role=role).delete()
     if ended:
         write_entry(what="role_ended", target=f"{user} {role}", who=by, cluster=cluster, reason=reason, now=now)
+
+
+def note_proof_changed(*, user: AbstractBaseUser, what: str, target: str, now: datetime) -> None:
+    """Write down that what proves *user* to be there has changed: who signs rests on it."""
+    write_entry(what=what, target=target, who=user, now=now)

@@ -13,6 +13,7 @@ from allauth.account.adapter import get_adapter
 from allauth.account.internal.flows.login import get_authentication_records
 from allauth.account.internal.flows.reauthentication import STATE_SESSION_KEY
 from allauth.core.exceptions import ReauthenticationRequired
+from allauth.core.ratelimit import consume_or_429
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -39,6 +40,8 @@ class NoProofPossibleError(CountersignError):
 def step_up(view: View) -> View:
     """Let a POST through with a proof of at most five minutes; without one it waits until there is one.
 
+    One person does twenty such things a minute at most: more is a script in their session, or a mistake.
+
     Pages are shown without. A form that somebody left waiting is dropped as soon as they look at any such page again.
     """
 
@@ -48,6 +51,8 @@ def step_up(view: View) -> View:
             request.session.pop(STATE_SESSION_KEY, None)
         elif proof_of(request, now=timezone.now()) is None:
             ask_for_proof(request)
+        elif limited := consume_or_429(request, action="act", user=request.user):
+            return limited
         return view(request, *args, **kwargs)
 
     return proved

@@ -34,6 +34,8 @@ PAGES = (
     "/clusters/helios/delegations/",
     "/accounts/reauthenticate/",
     "/clusters/nowhere/",
+    "/accounts/2fa/",
+    "/accounts/password/change/",
     "/accounts/logout/",
 )
 

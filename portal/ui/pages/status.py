@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from checks.models import BreakerTrip
 from checks.selectors.ledger_signs import CHAIN, IN_THE_DATABASE, LedgerSign
+from checks.selectors.notice_signs import NoticeSign
 from checks.selectors.signs import Sign, State
 from checks.selectors.status import PortalStatus
 from portal.ui import times, words
@@ -55,6 +56,7 @@ def status_page(status: PortalStatus, trips: Sequence[BreakerTrip]) -> StatusPag
         _outbox(status),
         _partitions(status),
         *(_ledger(sign) for sign in status.ledger),
+        *(_refusing(sign) for sign in status.notices),
         _reports(status),
     )
     bad = [part.title for part in parts if part.verdict == "fail"]
@@ -122,6 +124,15 @@ def _ledger(sign: LedgerSign) -> Part:
         sign.good_at,
         figure,
     )
+
+
+def _refusing(sign: NoticeSign) -> Part:
+    """A destination that did not take what people should be told."""
+    title = _("Notices: %(place)s") % {"place": _("e-mail") if sign.place == "mail" else sign.place}
+    counts = {"waiting": sign.waiting, "given_up": sign.given_up}
+    figure = _("%(waiting)d waiting, %(given_up)d given up") % counts
+    name = f"notices:{sign.place}"
+    return Part(name, title, sign.error, _VERDICTS[sign.state], _("refused"), None, figure)
 
 
 def _ledger_word(sign: LedgerSign) -> str:
