@@ -1,7 +1,7 @@
 """What ``manage.py check`` refuses: settings under which the portal's promises would not hold.
 
 Always: E001, and with ``--database default`` E004 and E009. With ``--deploy``: E002, E003, E005, E006, E008, E010,
-E011, W004 and W010. With both: E007 and W003.
+E011, E012, E013, W004, W005 and W010. With both: E007 and W003.
 """
 
 import re
@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from checks.selectors.anchors import KeyRing, KeyUnusable
 from checks.selectors.status import heartbeat_signs
+from checks.services.destinations import NotifyFileInvalid, destinations
 
 OLDEST_SERVER = 150000  # PostgreSQL 15, as server_version_num writes it
 SHORTEST_SECRET, FEWEST_SIGNS = 50, 5
@@ -138,6 +139,41 @@ def ledger_is_anchored_outside(**kwargs: Any) -> list[CheckMessage]:
         return [Caution(said, hint=hint, id="countersign.W004")]
     wrong = [place for place in settings.LEDGER_ANCHORS if not PLACE.fullmatch(place)]
     return [Error(f"LEDGER_ANCHORS names {place!r}.", hint=hint, id="countersign.E011") for place in wrong]
+
+
+@register(Tags.security, deploy=True)
+def somebody_is_told(**kwargs: Any) -> list[CheckMessage]:
+    """E012 and W005: an override is no secret of its author only because other people are told at once."""
+    try:
+        found = destinations().every
+    except NotifyFileInvalid as error:
+        hint = "Correct the file; docs/operators.md has a sample."
+        return [Error(str(error), hint=hint, id="countersign.E012")]
+    if found or settings.MAILS_PEOPLE:
+        return []
+    return [
+        Caution(
+            "EMAIL_HOST and NOTIFY_FILE are empty: nobody is told of overrides, missing signatures or a broken ledger.",
+            hint="Set EMAIL_HOST to a mail server, or NOTIFY_FILE to a file that names chats or web hooks.",
+            id="countersign.W005",
+        )
+    ]
+
+
+@register(Tags.security, deploy=True)
+def identities_come_over_tls(**kwargs: Any) -> list[CheckMessage]:
+    """E013: whoever sits between portal and identity provider could sign in, and sign, as anybody."""
+    apps = [app for provider in settings.SOCIALACCOUNT_PROVIDERS.values() for app in provider["APPS"]]
+    issuers = [urlsplit(app["settings"]["server_url"]) for app in apps]
+    return [
+        Error(
+            f"OIDC_ISSUER is {issuer.geturl()}: whoever sits between could sign in as anybody.",
+            hint="Set OIDC_ISSUER to the https:// address that the identity provider calls itself by.",
+            id="countersign.E013",
+        )
+        for issuer in issuers
+        if issuer.scheme != "https" and issuer.hostname not in LOOPBACK
+    ]
 
 
 Check = Callable[..., list[CheckMessage]]

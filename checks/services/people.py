@@ -20,16 +20,22 @@ class PersonRefused(CountersignError):
 
 
 @transaction.atomic
-def add_person(*, username: str, password: str, by: AbstractBaseUser | None, now: datetime) -> AbstractBaseUser:
+def add_person(
+    *, username: str, password: str | None, by: AbstractBaseUser | None, now: datetime, email: str = ""
+) -> AbstractBaseUser:
     """Make an account that can sign in, and see nothing until it gets a role.
+
+    Without a *password* it signs in at the identity provider only, which knows it by *email* the first time. Notices
+    go to that address as well.
 
     Raises:
         PersonRefused: with what to change.
     """
-    user = get_user_model()(username=username)
+    user = get_user_model()(username=username, email=email)
     user.set_password(password)
     try:
-        validate_password(password, user)
+        if password is not None:
+            validate_password(password, user)
         user.clean_fields()
         with transaction.atomic():
             user.save()
@@ -39,6 +45,24 @@ def add_person(*, username: str, password: str, by: AbstractBaseUser | None, now
         raise PersonRefused(f"There is already somebody called {username!r}; choose another name.") from error
     write_entry(what="person_added", target=username, who=by, now=now)
     return user
+
+
+@transaction.atomic
+def change_address(*, user: AbstractBaseUser, email: str, by: AbstractBaseUser | None, now: datetime) -> None:
+    """Send *user*'s notices elsewhere; an identity that was tied before stays tied.
+
+    Raises:
+        PersonRefused: *email* is no address.
+    """
+    person = get_user_model().objects.select_for_update(no_key=True).get(pk=user.pk)
+    before, person.email = person.email, email
+    try:
+        person.clean_fields()
+    except ValidationError as error:
+        raise PersonRefused(" ".join(error.messages)) from error
+    person.save(update_fields=["email"])
+    data = {"before": before, "after": email}
+    write_entry(what="address_changed", target=person.get_username(), who=by, now=now, data=data)
 
 
 @transaction.atomic

@@ -115,6 +115,22 @@ def test_a_person_gets_a_password_once_and_a_role_that_is_in_the_ledger(helios: 
     assert LedgerEntry.objects.filter(what="role_granted", cluster=helios).exists()
 
 
+def test_a_person_of_the_identity_provider_gets_an_address_and_no_password() -> None:
+    assert manage("person", "add", "ida", "--email", "ida@example.org", "--single-sign-on").strip() == "ida"
+    ida = get_user_model().objects.get(username="ida")
+
+    assert (ida.email, ida.has_usable_password()) == ("ida@example.org", False)
+
+
+def test_an_address_is_changed_and_what_is_none_is_refused() -> None:
+    manage("person", "add", "ida")
+    manage("person", "address", "ida", "ida@example.org")
+    assert get_user_model().objects.get(username="ida").email == "ida@example.org"
+    assert LedgerEntry.objects.get(what="address_changed").data == {"before": "", "after": "ida@example.org"}
+    with pytest.raises(CommandError, match="valid email"):
+        manage("person", "address", "ida", "at home")
+
+
 def test_a_taken_name_is_refused_in_one_sentence(helios: Cluster) -> None:
     manage("person", "add", "hana")
     with pytest.raises(CommandError, match="already somebody called 'hana'"):

@@ -186,3 +186,41 @@ def test_the_quickstarts_key_is_fine(tmp_path: Path) -> None:
 def test_where_anchors_are_told_is_a_whole_path_or_an_address(places: list[str], found: list[str]) -> None:
     with override_settings(LEDGER_ANCHORS=places):
         assert ids(system_checks.ledger_is_anchored_outside()) == found
+
+
+@pytest.mark.parametrize(
+    ("mails", "file", "found"),
+    [
+        (False, None, ["countersign.W005"]),
+        (True, None, []),
+        (False, '[destinations]\n"*" = ["json://127.0.0.1/x"]', []),
+        (True, '[destinations]\n"*" = ["nonsense://x"]', ["countersign.E012"]),
+    ],
+    ids=["nobody is told", "mail", "a hook", "a wrong file"],
+)
+def test_a_deployment_that_tells_nobody_is_warned_of(
+    tmp_path: Path, mails: bool, file: str | None, found: list[str]
+) -> None:
+    place = tmp_path / "notify.toml"
+    place.write_text(file or "", encoding="utf-8")
+    with override_settings(MAILS_PEOPLE=mails, NOTIFY_FILE=str(place) if file else ""):
+        assert ids(system_checks.somebody_is_told()) == found
+
+
+def test_a_notify_file_that_is_not_there_is_an_error() -> None:
+    with override_settings(MAILS_PEOPLE=True, NOTIFY_FILE="/nowhere/notify.toml"):
+        assert ids(system_checks.somebody_is_told()) == ["countersign.E012"]
+
+
+@pytest.mark.parametrize(
+    ("issuer", "found"),
+    [
+        ("https://id.example.org", []),
+        ("http://127.0.0.1:9000", []),
+        ("http://id.example.org", ["countersign.E013"]),
+    ],
+)
+def test_an_identity_provider_without_tls_is_an_error(issuer: str, found: list[str]) -> None:
+    providers = {"sso": {"APPS": [{"settings": {"server_url": issuer}}]}}
+    with override_settings(SOCIALACCOUNT_PROVIDERS=providers):
+        assert ids(system_checks.identities_come_over_tls()) == found

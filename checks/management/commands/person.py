@@ -1,4 +1,4 @@
-"""``manage.py person add|grant|end``."""
+"""``manage.py person add|address|grant|end``."""
 
 import secrets
 from argparse import ArgumentParser
@@ -11,22 +11,31 @@ from django.utils import timezone
 
 from checks.management.acts import find_cluster, told_in_one_line
 from checks.models import Role
-from checks.services.people import add_person, end_role, grant_role
+from checks.services.people import add_person, change_address, end_role, grant_role
 
 
 class Command(BaseCommand):
     """People and their roles in clusters."""
 
-    help = "Add a person (a password is made and printed once), grant a role in a cluster, or end one."
+    help = (
+        "Add a person (a password is made and printed once), change an address, grant a role in a cluster, or end it."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """``add NAME [--role R --cluster C]``, ``grant NAME --role R --cluster C``, ``end …``."""
+        """``add NAME [--email A] [--role R --cluster C]``, ``address NAME A``, ``grant NAME --role R …``, ``end …``."""
         verbs = parser.add_subparsers(dest="verb", required=True)
         for verb, needed in (("add", False), ("grant", True), ("end", True)):
             one = verbs.add_parser(verb)
             one.add_argument("username")
             one.add_argument("--role", choices=Role.values, required=needed)
             one.add_argument("--cluster", required=needed)
+        verbs.choices["add"].add_argument("--email", default="", help="where notices go, and who signs in by it")
+        verbs.choices["add"].add_argument(
+            "--single-sign-on", action="store_true", help="no password: signs in at the identity provider only"
+        )
+        address = verbs.add_parser("address")
+        address.add_argument("username")
+        address.add_argument("email")
         verbs.choices["end"].add_argument("--reason", default="ended with manage.py person end")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -38,12 +47,18 @@ class Command(BaseCommand):
         if bool(options["role"]) != bool(options["cluster"]):
             raise CommandError("A role is held in a cluster: give both --role and --cluster, or neither.")
         cluster = find_cluster(options["cluster"]) if options["cluster"] else None
-        password = secrets.token_urlsafe(15)
+        alone = options["single_sign_on"]
+        password = None if alone else secrets.token_urlsafe(15)
         now = timezone.now()
-        user = add_person(username=options["username"], password=password, by=None, now=now)
+        user = add_person(username=options["username"], password=password, by=None, now=now, email=options["email"])
         if cluster is not None:
             grant_role(user=user, cluster=cluster, role=Role(options["role"]), by=None, now=now)
-        self.stdout.write(f"{options['username']} {password}")
+        self.stdout.write(f"{options['username']} {password}" if password else options["username"])
+
+    def _address(self, options: dict[str, Any]) -> None:
+        user = _find_person(options["username"])
+        change_address(user=user, email=options["email"], by=None, now=timezone.now())
+        self.stdout.write(f"Notices for {user} go to {options['email'] or 'nobody'}.")
 
     def _grant(self, options: dict[str, Any]) -> None:
         user, cluster = _find_person(options["username"]), find_cluster(options["cluster"])
