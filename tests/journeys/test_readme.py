@@ -59,6 +59,12 @@ def test_two_people_get_an_account_each(said: list[str]) -> None:
     assert [line.split()[0] for line in said[5].splitlines()] == ["ember", "wren"]
 
 
+def test_a_run_that_nobody_signed_does_not_start(said: list[str]) -> None:
+    assert "409" in said[6].splitlines()
+    assert any(line.endswith("physical fail (unsigned): hardware, platform [user]") for line in said[6].splitlines())
+    assert '"run":"my-run"' in said[6]
+
+
 def test_the_example_report_says_how_it_is_used() -> None:
     done = subprocess.run(
         ["python3", str(CHECKOUT / "docs/examples/report.py")], capture_output=True, text=True, check=False
