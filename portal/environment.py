@@ -188,9 +188,10 @@ def env_single_sign_on() -> dict[str, dict[str, Any]]:
         ImproperlyConfigured: a part of it is missing; half a provider would be a sign-in that fails for everybody.
     """
     issuer = env_str("OIDC_ISSUER", "").rstrip("/")
-    client, secret = env_str("OIDC_CLIENT_ID", ""), env_secret("OIDC_CLIENT_SECRET")
-    if not issuer and not client and not secret:
+    client = env_str("OIDC_CLIENT_ID", "")
+    if not issuer and not client:
         return {}
+    secret = env_secret("OIDC_CLIENT_SECRET")
     if not (issuer and client and secret):
         raise ImproperlyConfigured("OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET belong together; set all three.")
     match = env_str("OIDC_MATCH", "email")

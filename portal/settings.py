@@ -145,13 +145,7 @@ ACCOUNT_LOGOUT_ON_GET = False
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 300
 # Each process counts for itself (see CACHES). `act`: signing, waiving and the like, by one person.
-ACCOUNT_RATE_LIMITS = {
-    "login": "30/m/ip",
-    "login_failed": "10/m/ip,5/5m/key",
-    "reauthenticate": "10/m/user",
-    "change_password": "5/m/user",
-    "act": "20/m/user",
-}
+ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "reauthenticate": "10/m/user", "act": "20/m/user"}
 # One identity provider at most, for invited people only (OIDC_ISSUER and the like).
 SOCIALACCOUNT_ADAPTER = "portal.accounts.single_sign_on.adapter.InvitedAtTheProvider"
 SOCIALACCOUNT_PROVIDERS = env_single_sign_on()
@@ -231,6 +225,11 @@ SPECTACULAR_SETTINGS = {
 # A report of 60 facts is under 10 kB compressed; this is the uncompressed limit of any request body.
 DATA_UPLOAD_MAX_MEMORY_SIZE = env_int("MAX_BODY_BYTES", 8 * 1024 * 1024)
 
+# Paper ----------------------------------------------------------------------------------------------------------------
+
+# The Chromium or Chrome that prints records as PDF, by name or path; empty: the first one on PATH, if any.
+CHROMIUM = env_str("CHROMIUM", "")
+
 # Notices and logs -----------------------------------------------------------------------------------------------------
 
 # Chats and web hooks, by cluster; the file holds secrets and is read where it is needed, by the worker.
@@ -240,7 +239,7 @@ MAILS_PEOPLE = bool(env_str("EMAIL_HOST", ""))
 EMAIL_HOST = env_str("EMAIL_HOST", "") or "127.0.0.1"
 EMAIL_PORT = env_int("EMAIL_PORT", 25)
 EMAIL_HOST_USER = env_str("EMAIL_HOST_USER", "")
-EMAIL_HOST_PASSWORD = env_secret("EMAIL_HOST_PASSWORD")
+EMAIL_HOST_PASSWORD = env_secret("EMAIL_HOST_PASSWORD") if EMAIL_HOST_USER else ""
 EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", default=False)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env_str("EMAIL_FROM", f"countersign@{_portal.hostname}")

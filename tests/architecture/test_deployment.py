@@ -35,6 +35,18 @@ def test_the_worker_can_write_where_anchors_are_told(services: dict[str, Any]) -
     assert services["worker"]["volumes"] == ["./anchors:/anchors"]
 
 
+def test_addresses_of_chats_are_where_they_are_used_or_checked_and_never_where_requests_come_in(
+    services: dict[str, Any],
+) -> None:
+    assert [name for name in OURS if "notify" in services[name]["secrets"]] == ["migrate", "worker"]
+    assert services["worker"]["environment"]["NOTIFY_FILE"] == "/run/secrets/notify"
+
+
+def test_people_sign_in_at_the_identity_provider_through_web_processes(services: dict[str, Any]) -> None:
+    assert [name for name in OURS if "oidc_client_secret" in services[name]["secrets"]] == ["migrate", "web"]
+    assert services["web"]["environment"]["OIDC_CLIENT_SECRET_FILE"] == "/run/secrets/oidc_client_secret"
+
+
 def test_no_secret_stands_in_the_environment(services: dict[str, Any]) -> None:
     for name in services:
         for variable in services[name].get("environment", {}):

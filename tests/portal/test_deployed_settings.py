@@ -17,6 +17,10 @@ DEPLOYED = {
     "DATABASE_URL": "postgresql://app@db.example/countersign",
     "REDIS_URL": "redis://broker.example/0",
     "TRUSTED_PROXIES": "172.30.201.0/28",
+    "EMAIL_HOST": "mail.example",
+    "OIDC_ISSUER": "https://id.example",
+    "OIDC_CLIENT_ID": "countersign",
+    "OIDC_CLIENT_SECRET": "a secret of the tests",
     "DJANGO_SETTINGS_MODULE": "portal.settings",
 }
 ASK = """
@@ -51,6 +55,8 @@ def test_a_deployment_as_the_handbook_describes_it_has_nothing_to_warn_of(tmp_pa
         ({"PORTAL_URL": "http://portal.example"}, "E006"),
         ({"DATABASE_URL": "postgresql://app@/countersign?host=/tmp/countersign-a1b2c3d4"}, "E008"),
         ({"LEDGER_KEY_FILE": ""}, "E010"),
+        ({"NOTIFY_FILE": "/nowhere/notify.toml"}, "E012"),
+        ({"OIDC_ISSUER": "http://id.example"}, "E013"),
     ],
 )
 def test_a_wrong_deployment_is_refused(wrong: dict[str, str], id: str) -> None:  # noqa: A002
