@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from django.contrib.postgres.aggregates import ArrayAgg
-from django.db.models import Max, Q
+from django.db.models import Max
 
 from checks.domain.policy import Policy
 from checks.domain.profiles import Ruleset
@@ -59,11 +59,14 @@ def contributors_of(
 def _attested(
     run: Run, nodes: Collection[PoolNode], ruleset: Ruleset, now: datetime
 ) -> Iterator[tuple[Layer, int, Contribution]]:
-    """The newest statement about each row of the package, while it holds."""
+    """The newest statement about each row of the package, while it holds; for whatever run it was made.
+
+    A dataset, or a node, is the same one in every run that uses it.
+    """
     mine = Attestation.objects.filter(cluster_id=run.cluster_id, valid_until__gte=now).order_by("-id")
     seen: set[tuple[Any, ...]] = set()
     uuids = {node.uuid for node in nodes}
-    for one in mine.filter(Q(run=None) | Q(run=run)):
+    for one in mine:
         key, item = (one.node_id, one.item, one.subject), ruleset.items.get(one.item)
         if item is None or key in seen:
             continue

@@ -78,7 +78,8 @@ def row_blockers(
     """Rows of the nodes that keep them from being signed: failed, unknown, unsettled or too old. One statement."""
     names = {node.uuid: node.hostname for node in nodes}
     accepted = {(waiver.item, node) for waiver in waivers for node in waiver.nodes}
-    bad = Q(raw=Verdict.UNKNOWN) | Q(settled__in=["", Verdict.FAIL]) | ~Q(pending="") | Q(valid_until__lt=now)
+    bad = Q(raw__in=[Verdict.UNKNOWN, Verdict.FAIL]) | Q(settled__in=["", Verdict.FAIL])
+    bad |= ~Q(pending="") | Q(valid_until__lt=now)
     rows = _signed_rows(names, layer).filter(bad).values_list(
         "node_id", "item", "subject", "raw", "settled", "pending", "reason", "detail", "valid_until"
     )  # fmt: skip
@@ -149,4 +150,4 @@ def _code_of_row(raw: str, settled: str, pending: str, reason: str, stale: bool,
         return reason or Reason.NOT_MEASURED
     if raw == Verdict.FAIL and settled == Verdict.FAIL and not pending:
         return "" if waived else reason or Reason.CRITERION
-    return Reason.UNSETTLED if pending or not settled or settled == Verdict.FAIL else ""
+    return Reason.UNSETTLED if pending or not settled or Verdict.FAIL in (raw, settled) else ""

@@ -47,8 +47,7 @@ _AHEAD: Final = """
     ),
     stated AS MATERIALIZED (
         SELECT a.* FROM checks_attestation a
-        WHERE a.cluster_id = %(cluster)s AND a.valid_until >= %(now)s
-            AND (a.run_id IS NULL OR a.run_id = (SELECT id FROM run)) AND EXISTS (SELECT FROM signed)
+        WHERE a.cluster_id = %(cluster)s AND a.valid_until >= %(now)s AND EXISTS (SELECT FROM signed)
     ),
 """
 _MOST: Final = f"(SELECT CASE WHEN needed THEN {_EVERY_ROW} ELSE {MOST_ROWS} END FROM one_by_one)"  # noqa: S608

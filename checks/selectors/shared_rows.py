@@ -99,7 +99,7 @@ def _code(shared: SharedItem, accepted: set[str], interval: timedelta, now: date
         return Reason.STALE
     if row.raw == Verdict.UNKNOWN:
         return row.reason or Reason.NOT_MEASURED
-    if not row.settled or row.pending:
+    if not row.settled or row.pending or (row.raw == Verdict.FAIL) != (row.settled == Verdict.FAIL):
         return Reason.UNSETTLED
     if row.settled == Verdict.FAIL and row.item not in accepted:
         return row.reason or Reason.CRITERION
