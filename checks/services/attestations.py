@@ -14,6 +14,7 @@ from checks.domain.items import Item
 from checks.domain.profiles import Ruleset
 from checks.domain.units import Scalar, fits
 from checks.domain.verdicts import NODE_HELD, Scope, Source, Verdict
+from checks.domain.writing import is_prose, is_storable
 from checks.models import Attestation, AttestedFile, Cluster, Evidence, Node, Run
 from checks.selectors.pages_access import ACTING_ROLES
 from checks.selectors.rules import ruleset_for
@@ -111,7 +112,7 @@ def _subject(ruleset: Ruleset, item: Item, cluster: Cluster, run: Run | None, no
 
 
 def _check(item: Item, facts: Mapping[str, Scalar], statement: str, valid_until: datetime, now: datetime) -> None:
-    if not statement.strip() or len(statement) > _LONGEST_STATEMENT:
+    if not statement.strip() or len(statement) > _LONGEST_STATEMENT or not is_prose(statement):
         raise InvalidAttestation(_("Say what you looked at and found, in at most 4000 characters."))
     for name, unit in item.facts.items():
         if name not in facts or not fits(facts[name], unit):
@@ -119,6 +120,8 @@ def _check(item: Item, facts: Mapping[str, Scalar], statement: str, valid_until:
             raise InvalidAttestation(said % {"fact": name, "unit": unit.value, "item": item.key})
     if strange := sorted(set(facts) - set(item.facts)):
         raise InvalidAttestation(_("%(item)s has no fact %(fact)s.") % {"item": item.key, "fact": strange[0]})
+    if not is_storable(valid_until):
+        raise InvalidAttestation(_("Choose times from the year 2000 to the year 2199."))
     longest = stale_after(item.cadence, timedelta(0), item)
     if valid_until <= now or (longest is not None and valid_until > now + longest):
         days = (longest or timedelta(0)).days

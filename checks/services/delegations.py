@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from checks.domain.errors import CountersignError
 from checks.domain.policy import SIGNING_ROLES
+from checks.domain.writing import is_storable
 from checks.models import Cluster, Delegation, DelegationEnd, Role, Run
 from checks.selectors.delegations import open_delegations
 from checks.selectors.roles import held_since
@@ -86,6 +87,8 @@ def end_delegation(*, delegation: Delegation, by: Any, reason: str, proof: Proof
 
 
 def _check_times(starts_at: datetime, ends_at: datetime, now: datetime) -> None:
+    if not (is_storable(starts_at) and is_storable(ends_at)):
+        raise DelegationRefused(_("Choose times from the year 2000 to the year 2199."))
     if ends_at <= starts_at or ends_at <= now:
         raise DelegationRefused(_("The delegation must end after its start, and later than now."))
     if ends_at - max(starts_at, now) > LONGEST:

@@ -10,6 +10,7 @@ from checks.domain.errors import CountersignError
 from checks.domain.forcing import Blocker
 from checks.domain.launch import restart_blockers, start_blockers
 from checks.domain.verdicts import Purpose
+from checks.domain.writing import is_line
 from checks.models import OVER, Override, OverrideEnd, Role, Run, Stage
 from checks.selectors.launching import identity_changes_of, launch_of, shared_facts, started_of
 from checks.selectors.packages import RunState, run_state
@@ -92,7 +93,7 @@ def blockers_now(state: RunState) -> tuple[Blocker, ...]:
 def _check(run: Run, ticket: str, until: datetime, now: datetime) -> None:
     if run.stage in OVER:
         raise OverrideRefused(_("%(run)s is over; its gate stays closed.") % {"run": run.slug})
-    if not ticket or len(ticket) > _LONGEST_TICKET:
+    if not ticket or len(ticket) > _LONGEST_TICKET or not is_line(ticket):
         raise OverrideRefused(_("Name the ticket under which this is followed up."))
     if not now < until <= now + LONGEST:
         raise OverrideRefused(_("An override lasts at most 24 hours; choose an end within them."))

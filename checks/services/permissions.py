@@ -1,13 +1,17 @@
 """Who may do what about a run: asked inside the transaction of the act, of the roles held now."""
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
 from checks.domain.errors import CountersignError
+from checks.domain.writing import is_prose
 from checks.models import Cluster, Role
 from checks.selectors.roles import roles_of
+
+#: The longest text that stands in the ledger.
+LONGEST_REASON: Final = 2000
 
 
 class MayNot(CountersignError):
@@ -24,6 +28,15 @@ class ReasonMissing(CountersignError):
 
     def __init__(self) -> None:
         super().__init__(_("Say why: the reason stands in the ledger."))
+
+
+class TextRefused(CountersignError):
+    """The text is too long for the ledger, or holds controls that no reader sees."""
+
+    code = "text_refused"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(_("Write at most %(most)d characters, and no control characters.") % {"most": most})
 
 
 def require_role(by: Any, cluster: Cluster, allowed: Collection[str]) -> frozenset[str]:
@@ -47,7 +60,20 @@ def require_reason(reason: str) -> str:
 
     Raises:
         ReasonMissing: nothing is left.
+        TextRefused: as `require_prose`.
     """
     if not reason.strip():
         raise ReasonMissing
-    return reason.strip()
+    return require_prose(reason)
+
+
+def require_prose(text: str, *, most: int = LONGEST_REASON) -> str:
+    """*text* without the space around it; it may be empty.
+
+    Raises:
+        TextRefused: it is longer than *most* characters, or holds what no reader sees.
+    """
+    told = text.strip()
+    if len(told) > most or not is_prose(told):
+        raise TextRefused(most)
+    return told

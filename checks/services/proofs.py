@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from ipaddress import ip_address
 from typing import Final
 
 from django.utils.translation import gettext as _
@@ -9,6 +10,7 @@ from django.utils.translation import gettext as _
 from checks.domain.errors import CountersignError
 
 MAX_PROOF_AGE: Final = timedelta(minutes=5)
+_LONGEST_AGENT: Final = 300
 
 
 class ProofTooOld(CountersignError):
@@ -29,6 +31,19 @@ class Proof:
     at: datetime
     address: str | None = None
     user_agent: str = ""
+
+    @property
+    def known_address(self) -> str | None:
+        """The address where it is one: of a socket, or of one link of this machine alone, nothing is known."""
+        try:
+            return None if self.address is None else str(ip_address(self.address.partition("%")[0]))
+        except ValueError:
+            return None
+
+    @property
+    def told_agent(self) -> str:
+        """What the browser calls itself, as far as it can be kept."""
+        return "".join(sign for sign in self.user_agent if sign.isprintable())[:_LONGEST_AGENT]
 
 
 def require_fresh(proof: Proof, *, now: datetime) -> None:

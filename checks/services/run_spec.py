@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
 from checks.domain.errors import CountersignError
+from checks.domain.writing import is_line, is_storable
 from checks.models import Run
 
 # Degrees that split the processes; experts share those of the others.
@@ -20,6 +21,10 @@ _KEY = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}|git:(?:[0-9a-f]{40}|[0-9a-f]{64})")
 _MOST_ARTEFACTS = 100
 _LONGEST_NAME = 150
+# Beyond any cluster, and any training state: what is larger is a slip, and not every reader of JSON could hold it.
+_MOST_SPLIT = 10_000_000
+_MOST_BYTES = 1024
+_LINES = ("name", "model_name", "dataset")
 
 
 class InvalidRun(CountersignError):
@@ -63,6 +68,11 @@ def check_run(run: Run) -> None:
         run.clean_fields(exclude=["layout", "bytes_per_parameter", "artefacts"])
     except ValidationError as error:
         raise InvalidRun(_first_of(error)) from error
+    if unseen := next((name for name in _LINES if not is_line(getattr(run, name))), None):
+        said = _("%(field)s holds signs that nobody sees, or that turn the line around; write it without them.")
+        raise InvalidRun(said % {"field": unseen})
+    if not (is_storable(run.planned_start) and is_storable(run.planned_end)):
+        raise InvalidRun(_("Choose times from the year 2000 to the year 2199."))
     if run.planned_end <= run.planned_start:
         raise InvalidRun(_("The run must end after its start; correct one of the two times."))
     if run.nodes_needed < 1 or run.world_size < 1:
@@ -91,14 +101,14 @@ def _check_layout(run: Run) -> None:
 def _is_degree(key: object, degree: object) -> bool:
     return (
         isinstance(key, str) and bool(_KEY.fullmatch(key))
-        and isinstance(degree, int) and not isinstance(degree, bool) and degree >= 1
+        and isinstance(degree, int) and not isinstance(degree, bool) and 1 <= degree <= _MOST_SPLIT
     )  # fmt: skip
 
 
 def _check_bytes(held: object) -> None:
     fits = isinstance(held, dict) and all(
         isinstance(key, str) and _KEY.fullmatch(key)
-        and isinstance(size, int | float) and not isinstance(size, bool) and isfinite(size) and size >= 0
+        and isinstance(size, int | float) and not isinstance(size, bool) and isfinite(size) and 0 <= size <= _MOST_BYTES
         for key, size in held.items()
     )  # fmt: skip
     if not fits:
@@ -117,6 +127,6 @@ def _check_artefacts(artefacts: object) -> None:
 def _is_artefact(one: object) -> bool:
     return (
         isinstance(one, dict) and one.keys() == {"name", "digest"}
-        and isinstance(one["name"], str) and 0 < len(one["name"]) <= _LONGEST_NAME
+        and isinstance(one["name"], str) and 0 < len(one["name"]) <= _LONGEST_NAME and is_line(one["name"])
         and isinstance(one["digest"], str) and bool(_DIGEST.fullmatch(one["digest"]))
     )  # fmt: skip

@@ -15,7 +15,7 @@ from checks.selectors.packages import run_state
 from checks.selectors.pages_access import ACTING_ROLES
 from checks.selectors.runs import LEADING_ROLES, LED_STAGES, pool_of
 from checks.services.ledger import write_entry
-from checks.services.permissions import require_reason, require_role
+from checks.services.permissions import require_prose, require_reason, require_role
 from checks.services.run_spec import SPEC_FIELDS, InvalidRun, RunSpec, check_run
 
 #: Where a run may go from where it is. *running* comes from a start that was told, and from nowhere else.
@@ -99,31 +99,47 @@ def create_run(
     return run
 
 
-@transaction.atomic
 def edit_run(*, run: Run, changes: Mapping[str, object], by: Any, reason: str, now: datetime, token: str = "") -> Run:
     """Change what a run is to be; what was signed about it is outdated by that, and counts again if it is put back.
+
+    Raises:
+        MayNot, RunIsFixed, InvalidRun, BadPool, ReasonMissing: as `revise_run`.
+    """
+    return revise_run(run=run, changes=changes, nodes=None, by=by, reason=reason, now=now, token=token)
+
+
+@transaction.atomic
+def revise_run(
+    *,
+    run: Run,
+    changes: Mapping[str, object],
+    nodes: str | None,
+    by: Any,
+    reason: str,
+    now: datetime,
+    token: str = "",
+) -> Run:
+    """Change what a run is to be, and, unless *nodes* is None, let it use exactly that node set: both or nothing.
 
     Raises:
         MayNot: *by* has no role in the cluster that acts.
         RunIsFixed: it runs or is over, and the change is more than its name and owner.
         InvalidRun: a field is unknown, or cannot have that value.
+        BadPool, BadNodeSet: names every node that is not there or was taken out; or they are too few.
         ReasonMissing: there are signatures, and no reason.
     """
     run = lock_run(run)
     _require_role(by, run.cluster, ACTING_ROLES)
-    unknown = sorted(set(changes) - SPEC_FIELDS - _UNSIGNED_FIELDS)
-    if unknown:
-        raise InvalidRun(_("%(field)s is no field of a run that can be changed.") % {"field": unknown[0]})
-    _require_open(run, changes)
-    _require_reason_once_signed(run, reason)
-    before = {name: getattr(run, name) for name in changes}
-    for name, value in changes.items():
-        setattr(run, name, value)
-    check_run(run)
+    _require_open(run, changes if nodes is None else {**changes, "pool": nodes})
+    reason = _reason_of_change(run, reason)
+    acts: list[tuple[str, dict[str, Any]]] = []
+    if changes:
+        acts.append(("run_edited", _edit(run, changes)))
+    if nodes is not None:
+        acts.append(("pool_set", _swap_pool(run, nodes)))
     _require_enough(run, len(pool_of(run)))
-    run.save(update_fields=list(changes))
-    after = {name: getattr(run, name) for name in changes}
-    _write("run_edited", run, by, token, reason, now, {"before": _shown(before), "after": _shown(after)})
+    for what, data in acts:
+        _write(what, run, by, token, reason, now, data)
     return run
 
 
@@ -160,27 +176,13 @@ def clone_run(
     )  # fmt: skip
 
 
-@transaction.atomic
 def set_pool(*, run: Run, nodes: str, by: Any, reason: str, now: datetime, token: str = "") -> Run:
     """Let the run use exactly the node set *nodes*, as Slurm writes it; that outdates what was signed about it.
 
     Raises:
-        MayNot: *by* has no role in the cluster that acts.
-        RunIsFixed: it runs or is over.
-        BadPool, BadNodeSet: names every node that is not there or was taken out.
-        ReasonMissing: there are signatures, and no reason.
+        MayNot, RunIsFixed, BadPool, BadNodeSet, ReasonMissing: as `revise_run`.
     """
-    run = lock_run(run)
-    _require_role(by, run.cluster, ACTING_ROLES)
-    _require_open(run, {"pool": nodes})
-    _require_reason_once_signed(run, reason)
-    pool = {node.pk: node for node in _living_nodes(run, nodes)}
-    before = {node.pk: node.hostname for node in pool_of(run)}
-    RunNode.objects.filter(run=run).exclude(node__in=pool).delete()
-    RunNode.objects.bulk_create([RunNode(run=run, node=node) for key, node in pool.items() if key not in before])
-    after = fold_node_set(node.hostname for node in pool.values())
-    _write("pool_set", run, by, token, reason, now, {"before": fold_node_set(before.values()), "after": after})
-    return run
+    return revise_run(run=run, changes={}, nodes=nodes, by=by, reason=reason, now=now, token=token)
 
 
 @transaction.atomic
@@ -227,6 +229,30 @@ def _require_role(by: Any, cluster: Cluster, allowed: Collection[str]) -> None:
         require_role(by, cluster, allowed)
 
 
+def _edit(run: Run, changes: Mapping[str, object]) -> dict[str, Any]:
+    """Store *changes*; what was before, and after."""
+    unknown = sorted(set(changes) - SPEC_FIELDS - _UNSIGNED_FIELDS)
+    if unknown:
+        raise InvalidRun(_("%(field)s is no field of a run that can be changed.") % {"field": unknown[0]})
+    before = {name: getattr(run, name) for name in changes}
+    for name, value in changes.items():
+        setattr(run, name, value)
+    check_run(run)
+    run.save(update_fields=list(changes))
+    after = {name: getattr(run, name) for name in changes}
+    return {"before": _shown(before), "after": _shown(after)}
+
+
+def _swap_pool(run: Run, nodes: str) -> dict[str, Any]:
+    """Store the pool; what was before, and after."""
+    pool = {node.pk: node for node in _living_nodes(run, nodes)}
+    before = {node.pk: node.hostname for node in pool_of(run)}
+    RunNode.objects.filter(run=run).exclude(node__in=pool).delete()
+    RunNode.objects.bulk_create([RunNode(run=run, node=node) for key, node in pool.items() if key not in before])
+    after = fold_node_set(node.hostname for node in pool.values())
+    return {"before": fold_node_set(before.values()), "after": after}
+
+
 def _living_nodes(run: Run, nodes: str) -> list[Node]:
     """The nodes of the run's cluster that *nodes* names.
 
@@ -264,9 +290,11 @@ def _require_open(run: Run, changes: Mapping[str, object]) -> None:
         raise RunIsFixed(said % {"run": run.slug})
 
 
-def _require_reason_once_signed(run: Run, reason: str) -> None:
+def _reason_of_change(run: Run, reason: str) -> str:
+    """Why the run changes; it may be empty as long as nobody signed."""
     if Signature.objects.filter(package__run=run).exists():
-        require_reason(reason)
+        return require_reason(reason)
+    return require_prose(reason)
 
 
 def _require_signed(run: Run, now: datetime) -> None:

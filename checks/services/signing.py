@@ -21,7 +21,7 @@ from checks.selectors.pages_access import ACTING_ROLES
 from checks.selectors.runs import LEADING_ROLES
 from checks.services.ledger import write_entry
 from checks.services.manifests import LeavesMoved, annex_of, pin_evidence, store_manifest
-from checks.services.permissions import MayNot, require_reason, require_role
+from checks.services.permissions import MayNot, require_prose, require_reason, require_role
 from checks.services.proofs import MAX_PROOF_AGE, Proof, ProofTooOld, require_fresh
 from checks.services.refusals import AlreadySigned, MayNotSign, Moved, NotSignable
 from checks.services.signers import Signer, find_signer
@@ -33,7 +33,6 @@ __all__ = [
 
 #: How far back a diff looks for what happened, where nobody says when the page was shown.
 _SHOWN_FOR: Final = timedelta(hours=1)
-_LONGEST_AGENT = 300
 
 
 class InvalidSignature(CountersignError):
@@ -81,6 +80,7 @@ def sign_layer(
     require_fresh(proof, now=now)
     if meaning not in Meaning.values:
         raise InvalidSignature(_("Choose what your signature means: performed, reviewed or responsible."))
+    comment = require_prose(comment)
     package, run = lock_package(run, layer)
     state = run_state(run, now=now)
     view = package_view(state, layer)
@@ -162,8 +162,8 @@ def _columns(state: RunState, view: PackageView, signer: Signer, word: _Word) ->
         "restart_until": state.restart_until, "printed_name": str(signer.person)[:150], "meaning": word.meaning,
         "comment": word.comment, "policy_number": state.policy.number, "delegation": signer.delegation,
         "contributor": signer.contributor, "role_granted_at": signer.role_granted_at,
-        "auth_method": word.proof.method, "auth_at": word.proof.at, "address": word.proof.address,
-        "user_agent": word.proof.user_agent[:_LONGEST_AGENT],
+        "auth_method": word.proof.method, "auth_at": word.proof.at, "address": word.proof.known_address,
+        "user_agent": word.proof.told_agent,
     }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from checks.domain.errors import CountersignError
 from checks.domain.items import Item
 from checks.domain.verdicts import NODE_HELD, Layer, Verdict
+from checks.domain.writing import is_storable
 from checks.models import OVER, Node, NodeItemState, Role, Run, ScopeState, Waiver, WaiverApproval, WaiverEnd
 from checks.selectors.nodesets import parse_node_set
 from checks.selectors.policies import policy_in_force
@@ -121,6 +122,8 @@ def _require_open(run: Run, until: datetime, now: datetime) -> None:
         raise WaiverRefused(_("%(run)s is over; there is nothing to accept any more.") % {"run": run.slug})
     if until <= now:
         raise WaiverRefused(_("The waiver's end has passed; choose a later one."))
+    if not is_storable(until):
+        raise WaiverRefused(_("Choose times from the year 2000 to the year 2199."))
 
 
 def _blocker(run: Run, key: str) -> Item:

@@ -20,7 +20,7 @@ from checks.domain.verdicts import NODE_HELD, Scope, Source
 from checks.models import AttestedFile, Cluster, Node, Run
 from checks.selectors.pages_access import ACTING_ROLES
 from checks.services.attestations import attest
-from checks.services.attested_files import SentFile, path_of
+from checks.services.attested_files import MOST_BYTES, MOST_FILES, SentFile, path_of
 from portal.ui.act_forms import in_zone
 from portal.ui.acting import Act, act_page, posted
 from portal.ui.criteria import Rules
@@ -117,7 +117,7 @@ def state_result(request: PersonRequest, slug: str, item: str) -> HttpResponse:
         request.FILES or None,
         cluster=access.cluster,
         rules=rules,
-        initial={"run": request.GET.get("run", "")},
+        initial={name: request.GET.get(name, "") for name in ("run", "node")},
     )
     act = _act(access.cluster, rules.item)
     return act_page(request, act, form, lambda: _attest(request, access.cluster, form))
@@ -133,7 +133,7 @@ def _attest(request: PersonRequest, cluster: Cluster, form: AttestForm) -> objec
         subject="",
         facts=form.facts(),
         statement=given["statement"],
-        files=[SentFile(each.name, each.read()) for each in given["evidence"]],
+        files=[SentFile(each.name, each.read(MOST_BYTES + 1)) for each in given["evidence"][: MOST_FILES + 1]],
         valid_until=given["valid_until"],
         by=request.user,
         now=timezone.now(),

@@ -14,7 +14,7 @@ from checks.models import Cluster, Run
 from checks.selectors.pages_access import clusters_of
 from checks.selectors.pages_status import foot_of
 from checks.selectors.runs import pool_preview
-from checks.services.runs import create_run, edit_run, set_pool
+from checks.services.runs import create_run, revise_run
 from portal.ui.guard import person_page
 from portal.ui.htmx import marker_of, render_live
 from portal.ui.loaders import load_cluster_to_plan, load_run, load_run_to_change
@@ -78,18 +78,11 @@ def preview_pool(request: PersonRequest, slug: str) -> HttpResponse:
 
 
 def _change(run: Run, form: RunForm, *, by: Any, reason: str, now: datetime) -> Run:
-    """Only what is another now: each change is an act of its own in the ledger."""
+    """Only what is another now, in one act."""
     spec = form.spec().columns()
     changes = {name: value for name, value in spec.items() if value != getattr(run, name)}
-    pool = form.nodes_text if form.nodes_text != form.initial["nodes"] else ""
-    grows = len(form.cleaned_data["nodes"]) >= run.nodes_needed
-    if pool and grows:
-        set_pool(run=run, nodes=pool, by=by, reason=reason, now=now)
-    if changes:
-        edit_run(run=run, changes=changes, by=by, reason=reason, now=now)
-    if pool and not grows:
-        set_pool(run=run, nodes=pool, by=by, reason=reason, now=now)
-    return run
+    pool = form.nodes_text if form.nodes_text != form.initial["nodes"] else None
+    return revise_run(run=run, changes=changes, nodes=pool, by=by, reason=reason, now=now)
 
 
 def _sent(request: PersonRequest) -> bool:
@@ -113,7 +106,7 @@ def _like(run: Run, moments: dict[str, Any]) -> dict[str, Any]:
 
 def _preview(cluster: Cluster, given: Any) -> dict[str, Any]:
     """Never an error page: what cannot be read yet is said."""
-    numbers = {name: int(text) for name, text in given.items() if text.isdigit() and len(text) < 10}
+    numbers = {name: int(text) for name, text in given.items() if text.isdecimal() and len(text) < 10}
     said: dict[str, Any] = {"mismatch": layout_mismatch(numbers), "needed": numbers.get("nodes_needed")}
     try:
         pool = pool_preview(cluster, given.get("nodes", ""), now=timezone.now())

@@ -1,6 +1,8 @@
 """Signing one layer of one run, and taking a signature back."""
 
 import json
+from datetime import datetime
+from math import isfinite
 from typing import Any
 
 from django import forms
@@ -15,6 +17,7 @@ from django.utils.translation import gettext_lazy
 
 from checks.domain.errors import CountersignError
 from checks.domain.verdicts import Layer
+from checks.domain.writing import is_line, is_storable
 from checks.models import Delegation, Meaning, Run, Signature
 from checks.selectors.pages_status import foot_of
 from checks.services.signing import Moved, revoke_signature, sign_layer
@@ -57,14 +60,14 @@ class SignForm(forms.Form):
         """Seconds by item; what a browser made up is left out."""
         try:
             told = json.loads(self.cleaned_data["seconds"] or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         if not isinstance(told, dict):
             return {}
         return {
-            str(item)[:64]: min(int(spent), MOST_SECONDS)
+            item[:64]: int(min(spent, MOST_SECONDS))
             for item, spent in list(told.items())[:200]
-            if isinstance(spent, int | float) and spent >= 1
+            if is_line(item) and isinstance(spent, int | float) and isfinite(spent) and spent >= 1
         }
 
 
@@ -162,8 +165,10 @@ def _signed_said(signature: Signature, layer: str) -> str:
     return _("%(layer)s is signed by you as %(role)s, on the digest %(digest)s….") % said
 
 
-def _moment(text: str) -> Any:
+def _moment(text: str) -> datetime | None:
+    """When the page was shown, as it says itself; None where it says nothing that can be."""
     try:
-        return parse_datetime(text)
+        moment = parse_datetime(text)
     except ValueError:
         return None
+    return moment if moment is not None and timezone.is_aware(moment) and is_storable(moment) else None
