@@ -53,7 +53,7 @@ class Message:
 def plan_notices(*, entry_id: int, now: datetime) -> int:
     """Write down the messages of one act; returns how many are new. Twice does what once does."""
     entry = LedgerEntry.objects.select_related("cluster").get(pk=entry_id)
-    make = _ACTS.get(entry.what)
+    make = ACTS.get(entry.what)
     message = make(entry, f"entry:{entry.seq}", now) if make else None
     return tell(message, now=now) if message else 0
 
@@ -214,7 +214,8 @@ def _restored(entry: LedgerEntry, key: str, now: datetime) -> Message:
     return Message(key, people, lambda _person: words.restored(entry), reverse("ui:status"), None, loud=True)
 
 
-_ACTS: Final[Mapping[str, Callable[[LedgerEntry, str, datetime], Message | None]]] = {
+#: How each act that is told of becomes a message.
+ACTS: Final[Mapping[str, Callable[[LedgerEntry, str, datetime], Message | None]]] = {
     "stage_moved": _stage_moved,
     "signed": _signed,
     "signature_revoked": _revoked,

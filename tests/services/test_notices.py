@@ -1,19 +1,21 @@
 """People learn what waits for them and what they must know: once, in their language, and without holding up an act."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from django.core import mail
 from pytest_django.fixtures import Settings
 
+from checks.domain.notices import TOLD
 from checks.domain.policy import DEFAULT_POLICY
 from checks.domain.verdicts import Layer
-from checks.models import LedgerEntry, LedgerWatch, Notice, Role, Stage
+from checks.models import BreakerTrip, LedgerEntry, LedgerWatch, Notice, Outbox, Role, Stage
 from checks.services.delegations import delegate
+from checks.services.ledger import write_entry
 from checks.services.notice_sending import send_notices
 from checks.services.notice_watch import watch_for_notices
-from checks.services.notices import plan_notices
+from checks.services.notices import ACTS, plan_notices
 from checks.services.overrides import force_open
 from checks.services.people import grant_role
 from checks.services.policies import approve_policy, propose_policy
@@ -250,3 +252,81 @@ def test_a_ledger_that_is_not_whole_is_shouted_to_administrators_once(signing: S
 
     assert (only.to, only.subject) == (["boss@example.org"], "[Countersign] THE LEDGER IS NOT WHOLE")
     assert "Entry 4 was changed." in only.body
+
+
+# Nodes
+
+
+def failing_nodes(signing: Signing, *, at: datetime, hosts: tuple[str, ...] = ("gpu001", "gpu002")) -> None:
+    for host in hosts:
+        tick(signing.fleet, host, at=at, changed={"gpu-pcie-width": {"width": 8}},
+             subjects={"gpu-pcie-width": ["gpu3"]})  # fmt: skip
+
+
+@pytest.fixture
+def today(signing: Signing) -> datetime:
+    """The clock of these tests; the watch has looked once, so that what comes now is news."""
+    watch_for_notices(now=NOON + 2 * MINUTE)
+    return NOON + 2 * MINUTE
+
+
+def test_nodes_that_begin_to_fail_are_told_in_one_message_to_those_who_mend_them(
+    signing: Signing, today: datetime
+) -> None:
+    failing_nodes(signing, at=today)
+    watch_for_notices(now=today + 8 * MINUTE)
+    mails = tell(now=today + 8 * MINUTE)
+
+    assert readers(mails) == {"hardware@example.org", "platform@example.org", "lead@example.org"}
+    assert subjects(mails) == {"[Countersign] 2 nodes in trouble: helios"}
+    assert "gpu-pcie-width: gpu[001-002]" in mails[0].body
+
+
+def test_nodes_that_recovered_meanwhile_are_not_worth_a_message(signing: Signing, today: datetime) -> None:
+    failing_nodes(signing, at=today, hosts=("gpu001",))
+    tick(signing.fleet, "gpu001", at=today + MINUTE)
+    watch_for_notices(now=today + 8 * MINUTE)
+
+    assert not any("in trouble" in one.subject for one in tell(now=today + 8 * MINUTE))
+
+
+def test_what_began_while_a_breaker_was_open_is_told_when_it_ended_if_it_still_holds(
+    signing: Signing, today: datetime
+) -> None:
+    trip = BreakerTrip.objects.create(
+        cluster=signing.cluster, item="gpu-pcie-width", tripped_at=today, last_flip_at=today, nodes=4, of_nodes=8
+    )
+    failing_nodes(signing, at=today)
+    watch_for_notices(now=today + 8 * MINUTE)
+    assert not any("in trouble" in one.subject for one in tell(now=today + 8 * MINUTE))
+
+    trip.ended_at = today + 9 * MINUTE
+    trip.save()
+    watch_for_notices(now=today + 10 * MINUTE)
+    assert "[Countersign] 2 nodes in trouble: helios" in subjects(tell(now=today + 10 * MINUTE))
+
+
+def test_a_machine_whose_hardware_changed_is_told_once(signing: Signing) -> None:
+    node = signing.run.pool.get(hostname="gpu001")
+    node.trouble, node.unconfirmed_serials = "hardware_changed", {"gpu3": "other"}
+    node.save()
+    watch_for_notices(now=NOON)
+    watch_for_notices(now=NOON + MINUTE)
+
+    mails = [one for one in tell(now=NOON + MINUTE) if one.to == ["hardware@example.org"]]
+    assert [one.subject for one in mails] == ["[Countersign] gpu001 is not believed"]
+    assert "/clusters/helios/nodes/gpu001/" in mails[0].body
+
+
+# Which acts
+
+
+def test_each_act_that_is_enqueued_has_somebody_to_tell_and_no_other_has(signing: Signing) -> None:
+    assert ACTS.keys() == TOLD
+
+
+def test_an_act_that_nobody_is_told_of_enqueues_nothing(signing: Signing) -> None:
+    before = Outbox.objects.filter(task="checks.notify").count()
+    write_entry(what="catalog_loaded", target="1", now=NOON)
+
+    assert Outbox.objects.filter(task="checks.notify").count() == before
