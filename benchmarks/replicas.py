@@ -45,7 +45,7 @@ def replicated_cluster(slug: str, *, size: int, failing: Sequence[str]) -> int:
     )
     _copy(enrolled.node.pk, cluster.pk, now)
     _fail(cluster.pk, failing, now)
-    _analyze()
+    as_vacuumed()
     return cluster.pk
 
 
@@ -105,7 +105,7 @@ def _fail(cluster_id: int, hosts: Sequence[str], now: datetime) -> None:
     )
 
 
-def _analyze() -> None:
+def as_vacuumed() -> None:
     """As autovacuum would have done a minute later; only the owner of the tables may."""
     from django.db import connections
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
-from benchmarks.replicas import hostname, replicated_cluster
+from benchmarks.replicas import as_vacuumed, hostname, replicated_cluster
 
 SLUG = "bench-run"
 
@@ -31,6 +31,7 @@ def signed_run(*, size: int, now: datetime) -> int:
     run = create_run(cluster=cluster, slug=SLUG, spec=spec, nodes=nodes, by=lead, now=now)
     _settle(run, now)
     _sign(run, lead, now)
+    as_vacuumed()
     return cluster.pk
 
 
