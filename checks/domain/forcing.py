@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from hashlib import sha256
 from typing import Final, TypeAlias
 
 from checks.domain.answers import Why
+from checks.domain.canonical import canonical_bytes
 from checks.domain.freshness import is_stale
 from checks.domain.verdicts import Reason
 
@@ -54,6 +56,11 @@ class OverrideFacts:
 def blockers_of(closing: Collection[Why], pool: Mapping[str, str]) -> tuple[Blocker, ...]:
     """What an override has to accept to open the gate now, each once; what nobody can accept is left out."""
     return tuple(dict.fromkeys(blocker_of(why, pool) for why in closing if _is_acceptable(why, pool)))
+
+
+def name_of(blockers: Iterable[Blocker]) -> str:
+    """One name (SHA-256, hex) for all of *blockers*, in whatever order: what a page showed is held to what is there."""
+    return sha256(canonical_bytes(sorted(blockers))).hexdigest()
 
 
 def blocker_of(why: Why, pool: Mapping[str, str]) -> Blocker:

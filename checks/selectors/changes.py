@@ -86,5 +86,6 @@ def recently(state: RunState, layer: Layer, *, since: datetime) -> Recently:
     nodes = [UUID(node.uuid) for node in state.nodes]
     flips = Flip.objects.filter(node__in=nodes, item__in=items, at__gte=since).select_related("node").order_by("-at")
     acts = LedgerEntry.objects.filter(cluster_id=state.run.cluster_id, at__gte=since).exclude(what="signed")
-    mine = acts.filter(what__in=_ACTS_OF_CLUSTER) | acts.filter(target__startswith=state.run.slug)
+    mine = acts.filter(what__in=_ACTS_OF_CLUSTER) | acts.filter(target=state.run.slug)
+    mine |= acts.filter(target__startswith=f"{state.run.slug}/")
     return Recently(tuple(flips[:MOST_TOLD]), tuple(mine.order_by("-seq")[:MOST_TOLD]))

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from checks.domain.errors import CountersignError
-from checks.domain.forcing import Blocker
+from checks.domain.forcing import Blocker, name_of
 from checks.domain.launch import restart_blockers, start_blockers
 from checks.domain.verdicts import Purpose
 from checks.domain.writing import is_line
@@ -30,11 +30,28 @@ class OverrideRefused(CountersignError):
     code = "override_refused"
 
 
+class BlockersMoved(CountersignError):
+    """What closes the gate is not what the person saw, so nobody has accepted it."""
+
+    code = "blockers_changed"
+    status = 409
+
+
 @transaction.atomic
 def force_open(
-    *, run: Run, by: Any, reason: str, ticket: str, until: datetime, proof: Proof, now: datetime
+    *,
+    run: Run,
+    by: Any,
+    reason: str,
+    ticket: str,
+    until: datetime,
+    proof: Proof,
+    now: datetime,
+    shown: str | None = None,
 ) -> Override:
     """Open the gate of *run* past everything that closes it now; a new blocker or another pool closes it again.
+
+    *shown* names the blockers that a page listed (`checks.domain.forcing.name_of`); None where there was no page.
 
     It is no signature and never looks like one: the gate answers with the basis *override*, and people are told.
 
@@ -42,6 +59,7 @@ def force_open(
         ProofTooOld, ReasonMissing.
         MayNot: *by* neither leads nor administers the cluster.
         OverrideRefused: no ticket, longer than a day, the run is over, or nothing that could be accepted is in the way.
+        BlockersMoved: something else is in the way than was shown.
     """
     require_fresh(proof, now=now)
     reason, ticket = require_reason(reason), ticket.strip()
@@ -52,6 +70,8 @@ def force_open(
     accepted = blockers_now(state)
     if not accepted:
         raise OverrideRefused(_("Nothing is in the way that could be accepted; the gate needs no force."))
+    if shown is not None and shown != name_of(accepted):
+        raise BlockersMoved(_("Something else is in the way now than the page showed; look at it again."))
     forced = Override.objects.create(
         run=run, by=by, role=Role.LEAD if Role.LEAD in held else Role.ADMIN, at=now, until=until, reason=reason,
         ticket=ticket, accepted=[list(one) for one in accepted],

@@ -111,6 +111,8 @@ class OverrideForm(forms.Form):
         help_text=gettext_lazy("Where the work on it is followed, for example OPS-1234."),
     )
     reason = reason_field()
+    # Names the blockers that the page lists.
+    shown = forms.CharField(max_length=64, widget=forms.HiddenInput)
 
     def until(self, now: datetime) -> datetime:
         """When it ends by itself."""

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from checks.models import Override, Run, Waiver, WaiverApproval
 from tests.fleet import Fleet
 from tests.ui.signing import RUN, SIGN_DATA, SIGN_OPERATIONS, Lab, make_lab, sent, stated
+from tests.ui.test_forcing import shown_on
 
 MINUTE = timedelta(minutes=1)
 FAILING = "data-spot-check"
@@ -99,8 +100,9 @@ def test_only_what_fails_can_be_waived(lab: Lab) -> None:
 
 def test_forcing_a_gate_open_lists_what_is_accepted_and_looks_like_no_sign_off(lab: Lab) -> None:
     quill = lab.sight("quill")
-    assert "power-budget" in quill.text(f"{RUN}override/")
-    form = {"hours": "2", "ticket": "OPS-7", "reason": "the deadline is tonight"}
+    asked = quill.text(f"{RUN}override/")
+    assert "power-budget" in asked
+    form = {"hours": "2", "ticket": "OPS-7", "reason": "the deadline is tonight", "shown": shown_on(asked)}
     assert quill.client.post(f"{RUN}override/", form).status_code == 302
     page = lab.sight("wren").text(RUN)
     assert "Forced open: this is no sign-off" in page

@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from checks.domain.forcing import name_of
 from checks.models import Override, Run
 from checks.selectors.packages import run_state
 from checks.selectors.runs import LEADING_ROLES, RunAccess
@@ -25,8 +26,9 @@ def open_by_force(request: PersonRequest, slug: str) -> HttpResponse:
     """Force the gate open past exactly what stands in the way now, which the page lists."""
     run, now = _led(request, slug).run, timezone.now()
     state = run_state(run, now=now)
-    accepted = [accepted_said(state, entry) for entry in blockers_now(state)]
-    form = OverrideForm(posted(request))
+    blockers = blockers_now(state)
+    accepted, shown = [accepted_said(state, entry) for entry in blockers], name_of(blockers)
+    form = OverrideForm(posted(request), initial={"shown": shown})
     more: dict[str, object] = {"accepted": accepted, "include": "ui/act/_accepted.html"}
     if not accepted:
         more["refused"] = _("Nothing is in the way that could be accepted; the gate needs no force.")
@@ -34,16 +36,24 @@ def open_by_force(request: PersonRequest, slug: str) -> HttpResponse:
         request,
         _forcing(run),
         form,
-        lambda: force_open(
-            run=run,
-            by=request.user,
-            reason=form.cleaned_data["reason"],
-            ticket=form.cleaned_data["ticket"],
-            until=form.until(timezone.now()),
-            proof=fresh_proof(request),
-            now=timezone.now(),
-        ),
+        lambda: _force(request, run, form, shown),
         **more,
+    )
+
+
+def _force(request: PersonRequest, run: Run, form: OverrideForm, shown_now: str) -> None:
+    """Do it; where the list has changed, the form that comes back stands for the new one."""
+    seen = form.cleaned_data["shown"]
+    form.data = {**form.data.dict(), "shown": shown_now}
+    force_open(
+        run=run,
+        by=request.user,
+        reason=form.cleaned_data["reason"],
+        ticket=form.cleaned_data["ticket"],
+        until=form.until(timezone.now()),
+        proof=fresh_proof(request),
+        now=timezone.now(),
+        shown=seen,
     )
 
 
