@@ -22,7 +22,7 @@ CHANGEABLE = frozenset(
         "accept_replay",
         "training_env",
         "health_serves_as_launch",
-    }  # fmt: skip
+    }
 )
 
 
