@@ -22,6 +22,8 @@ _FORMS: tuple[tuple[str, Promise], ...] = (
     (r"no sample with (?P<n>\d+) packets or more", _("no sample with %(n)s packets or more")),
     (r"nothing states which (?P<fact>\w+) (?P<by>\w+) (?P<version>[\d.]+) needs",
      _("nothing states which %(fact)s %(by)s %(version)s needs")),
+    (r"(?P<fact>\w+) (?P<value>\S+), needs (?P<sign>[=≠≤≥<>]) (?P<limit>.+)",
+     _("%(fact)s is %(value)s, needs %(sign)s %(limit)s")),
     # The agent's.
     # The reason says that the capture lacks it; here stands what.
     (r"(?P<what>.+): not in this capture", _("%(what)s")),

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.urls import reverse
+from django.utils.text import capfirst
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from checks.domain.items import Criterion
 from checks.domain.readiness import Answer, Why
+from checks.domain.verdicts import Source
 from checks.models import Cluster
 from checks.selectors.nodesets import fold_node_set
 from portal.ui import figures, words
@@ -40,6 +42,7 @@ class Stop:
     href: str
     nodes: int
     remedy: str
+    state_href: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ def stops_of(answer: Answer, *, cluster: Cluster, rules: Mapping[str, Rules]) ->
     tool that hangs takes a dozen items with it, and is one thing to mend.
     """
     cut_off = answer.reasons_total > len(answer.reasons)
-    stops = [_stop(held, cluster=cluster, rules=rules, cut_off=cut_off) for held in _causes(answer.reasons)]
+    stops = [_stop(held, cluster=cluster, rules=rules, cut_off=cut_off) for held in _causes(answer.reasons, rules)]
     place = {key: number for number, key in enumerate(rules)}
     return tuple(
         sorted(
@@ -88,15 +91,20 @@ def acts_of(stops: Sequence[Stop], *, roles: Collection[str], people: Mapping[st
     return tuple(sorted(acts, key=lambda act: not act.mine))
 
 
-def _causes(reasons: Sequence[Why]) -> list[list[Why]]:
+def _causes(reasons: Sequence[Why], rules: Mapping[str, Rules]) -> list[list[Why]]:
     by_item: dict[tuple[str, str, str], list[Why]] = {}
     for why in reasons:
         by_item.setdefault((why.item, why.code.value, why.verdict.value), []).append(why)
     causes: dict[tuple[object, ...], list[Why]] = {}
     for (item, code, verdict), held in by_item.items():
-        alone = item if code in _MISSED else ""
+        alone = item if code in _MISSED or _is_stated(rules.get(item)) else ""
         causes.setdefault((alone, code, verdict, frozenset(why.node for why in held)), []).extend(held)
     return list(causes.values())
+
+
+def _is_stated(rules: Rules | None) -> bool:
+    """Whether people state it: each of these is a question of its own, and not one thing to mend."""
+    return rules is not None and rules.item.source is Source.ATTESTED
 
 
 def _stop(held: Sequence[Why], *, cluster: Cluster, rules: Mapping[str, Rules], cut_off: bool) -> Stop:
@@ -130,7 +138,7 @@ def _now(held: Sequence[Why], known: Rules | None) -> str:
     values = list(dict.fromkeys(_value(one, known) for one in held if one.value is not None and one.item))
     if values:
         return ", ".join(values[:3]) + ("…" if len(values) > 3 else "")
-    said = str(words.REASONS.get(why.code.value, why.code.value))
+    said = capfirst(str(words.REASONS.get(why.code.value, why.code.value)))
     whole = not any(one.item for one in held)
     cadence = words.CADENCES_SHORT.get(str(why.value), "") if whole and why.value else ""
     return _("%(reason)s (%(cadence)s evidence)") % {"reason": said, "cadence": cadence} if cadence else said
@@ -176,7 +184,8 @@ def _items_said(items: Sequence[str], *, cut_off: bool) -> str:
 
 
 def _whole_title(why: Why) -> str:
-    return str(words.WHOLE_TITLES.get(why.code.value, words.REASONS.get(why.code.value, why.code.value)))
+    said = words.WHOLE_TITLES.get(why.code.value) or words.REASONS.get(why.code.value) or why.code.value
+    return capfirst(str(said))
 
 
 def _whole_remedy(why: Why) -> str:

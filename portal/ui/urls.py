@@ -4,7 +4,7 @@ from django.urls import path
 
 from portal.ui.views.attest import attested_file, state_result
 from portal.ui.views.board import board
-from portal.ui.views.certificate import certificate, record
+from portal.ui.views.certificate import certificate, record, record_pdf
 from portal.ui.views.cluster import cluster, cluster_csv, clusters
 from portal.ui.views.decision import decision
 from portal.ui.views.delegations import delegations, end_given
@@ -17,6 +17,7 @@ from portal.ui.views.policy import approve, policy, propose
 from portal.ui.views.run import change_stage, run
 from portal.ui.views.runs import change_run, plan_run, preview_pool, runs
 from portal.ui.views.sign import revoke, sign
+from portal.ui.views.starts import tell_replacement, tell_restart, tell_start
 from portal.ui.views.status import status
 from portal.ui.views.waivers import agree, end_waived, waive
 
@@ -46,10 +47,14 @@ urlpatterns = [
     path("runs/<slug:slug>/", run, name="run"),
     path("runs/<slug:slug>/change/", change_run, name="change_run"),
     path("runs/<slug:slug>/stage/", change_stage, name="move_stage"),
+    path("runs/<slug:slug>/started/", tell_start, name="tell_start"),
+    path("runs/<slug:slug>/restarted/", tell_restart, name="tell_restart"),
+    path("runs/<slug:slug>/replaced/", tell_replacement, name="tell_replacement"),
     path("runs/<slug:slug>/history/", run_history, name="run_history"),
     path("runs/<slug:slug>/sign/<slug:layer>/", sign, name="sign"),
     path("runs/<slug:slug>/signatures/<int:number>/revoke/", revoke, name="revoke"),
     path("runs/<slug:slug>/record/", record, name="record"),
+    path("runs/<slug:slug>/record.pdf", record_pdf, name="record_pdf"),
     path("runs/<slug:slug>/certificate.json", certificate, name="certificate"),
     path("runs/<slug:slug>/override/", open_by_force, name="force_open"),
     path("runs/<slug:slug>/overrides/<int:number>/end/", close_again, name="end_override"),

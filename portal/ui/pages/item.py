@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from checks.domain.items import Criterion, Item, Texts
 from checks.domain.units import Kind
-from checks.domain.verdicts import Cadence, Source, Verdict
+from checks.domain.verdicts import NODE_HELD, Cadence, Source, Verdict
 from checks.models import Cluster, Evidence, Node, NodeReadiness
 from checks.selectors.pages_history import flips_of, gaps_of, rechecks_of
 from checks.selectors.pages_item import ItemCounts, Spread, item_counts, item_over_nodes, item_rows
@@ -216,10 +216,10 @@ def item_page(*, cluster: Cluster, rules: Rules, only: str, number: str, now: da
         describes=describes(item, language),
         verdict=verdict,
         headline=_headline(counts, verdict),
-        sentence=_over_nodes(counts) if counts.nodes else _("No node of this cluster has a row of this item."),
+        sentence=_over_nodes(counts) if counts.nodes else _held_by_none(item),
         passing=counts.passing,
         total=counts.total,
-        counted=counted(counts),
+        counted=counted(counts) if counts.nodes else _("no node to count"),
         counts=tuple(Count(key.value, held) for key, held in counts.nodes.items()),
         spread=_spread(over.spread, criterion, rules),
         lines=tuple(_lines(list(rows), cluster=cluster, rules=rules, language=language)),
@@ -345,6 +345,12 @@ def _headline(counts: ItemCounts, verdict: str) -> str:
 
 def _over_nodes(counts: ItemCounts) -> str:
     return _("Of %(total)d nodes: %(counted)s.") % {"total": counts.total, "counted": counted(counts)}
+
+
+def _held_by_none(item: Item) -> str:
+    if item.scope in NODE_HELD:
+        return _("No node of this cluster has a row of this item.")
+    return _("No node holds it: what is known of it stands on the page of each run that needs it.")
 
 
 def _numeric(item: Item) -> Criterion | None:

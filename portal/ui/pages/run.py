@@ -1,11 +1,12 @@
 """One run: may it start, what is missing, who can give it, and what was done about it so far."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -31,9 +32,11 @@ from checks.selectors.runs import RunAccess
 from checks.services.runs import MOVES
 from portal.accounts.models import User
 from portal.ui import words
+from portal.ui.criteria import Rules
 from portal.ui.gates import Gate, gates_of, still_short
 from portal.ui.rules import rules_of
 from portal.ui.sentences import closed, joined
+from portal.ui.stating import state_href
 from portal.ui.stops import Act, Stop, acts_of, stops_of
 
 # What the gates say better than a list of reasons.
@@ -105,6 +108,11 @@ class RunPage:
         return self.run.stage in OVER
 
     @property
+    def may_tell(self) -> bool:
+        """Whether the reader may tell that it started, came back or goes on with a spare."""
+        return self.access.leads and self.access.may_edit
+
+    @property
     def mine(self) -> tuple[Gate, ...]:
         """What waits for the reader's signature."""
         return tuple(gate for gate in self.gates if gate.mine) if not self.is_over else ()
@@ -126,7 +134,7 @@ def run_page(*, user: User, access: RunAccess, now: datetime) -> RunPage:
     people, roles = people_by_role(run.cluster), signing_roles(user, run)
     gates = gates_of(state, views, counts=layer_counts(state), people=people, reader=user, roles=roles)
     answer, unanswered = _ask(user, run, now)
-    stops = _stops(answer, run)
+    stops = _stops(answer, access)
     overrides = overrides_of(run)
     forced = next((one for one in overrides if in_force(one, now=now)), None)
     return RunPage(
@@ -177,12 +185,22 @@ def _ask(user: User, run: Run, now: datetime) -> tuple[Answer | None, str]:
     return answer, ""
 
 
-def _stops(answer: Answer | None, run: Run) -> tuple[Stop, ...]:
+def _stops(answer: Answer | None, access: RunAccess) -> tuple[Stop, ...]:
     if answer is None:
         return ()
-    stops = stops_of(answer, cluster=run.cluster, rules=rules_of(run.cluster))
-    titles = {str(words.REASONS[code.value]) for code in _OF_SIGNATURES}
-    return tuple(stop for stop in stops if stop.title not in titles)
+    run, rules = access.run, rules_of(access.run.cluster)
+    titles = {capfirst(str(words.REASONS[code.value])) for code in _OF_SIGNATURES}
+    found = (stop for stop in stops_of(answer, cluster=run.cluster, rules=rules) if stop.title not in titles)
+    return tuple(_to_state(stop, access, rules) for stop in found)
+
+
+def _to_state(stop: Stop, access: RunAccess, rules: Mapping[str, Rules]) -> Stop:
+    """With the way to the form, where the reader may state what stops the run."""
+    if stop.item not in rules or access.run.stage in OVER:
+        return stop
+    node = stop.where if stop.nodes == 1 else ""
+    item, run = rules[stop.item].item, access.run
+    return replace(stop, state_href=state_href(item, run.cluster, access.roles, node=node, run=run.slug))
 
 
 def _sentence(

@@ -1,24 +1,42 @@
 """The record of a run: one document to print, to keep and to verify without the portal."""
 
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.staticfiles import finders
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.utils import timezone
 
 from checks.selectors.pages_status import foot_of
 from checks.services.certificates import issue_certificate
+from portal.printing import chromium, print_pdf
 from portal.ui.guard import person_page
 from portal.ui.loaders import load_run
 from portal.ui.pages.run import gate_url, run_page
 from portal.ui.requests import PersonRequest
 
+_SHEETS: Final = ("tokens", "base", "layout", "components", "pages")
+
 
 @person_page()
 def record(request: PersonRequest, slug: str) -> HttpResponse:
     """The run as it stands now, as a document."""
-    access, now = load_run(request, slug), timezone.now()
-    page = run_page(user=request.user, access=access, now=now)
-    context = {"page": page, "now": now, "gate_url": gate_url(access.run), "on_record": True}
-    return render(request, "ui/certificate/page.html", context | foot_of(now=now))
+    context = _context(request, slug)
+    return render(request, "ui/certificate/page.html", context | {"prints": chromium()} | foot_of(now=context["now"]))
+
+
+@person_page("GET")
+def record_pdf(request: PersonRequest, slug: str) -> HttpResponse:
+    """The same on paper, where the portal's host has a Chromium to print it."""
+    context = _context(request, slug) | {"portal": settings.PORTAL_URL, "sheets": [*map(_sheet, _SHEETS)]}
+    response = HttpResponse(print_pdf(render_to_string("ui/certificate/print.html", context, request)))
+    response["Content-Type"] = "application/pdf"
+    response["Content-Disposition"] = f'attachment; filename="{slug}-record.pdf"'
+    response["Cache-Control"] = "private, no-store"
+    return response
 
 
 @person_page()
@@ -29,3 +47,16 @@ def certificate(request: PersonRequest, slug: str) -> HttpResponse:
     response["Content-Disposition"] = f'attachment; filename="{slug}-certificate.json"'
     response["Cache-Control"] = "private, no-store"
     return response
+
+
+def _context(request: PersonRequest, slug: str) -> dict[str, Any]:
+    access, now = load_run(request, slug), timezone.now()
+    page = run_page(user=request.user, access=access, now=now)
+    return {"page": page, "now": now, "gate_url": gate_url(access.run), "on_record": True}
+
+
+def _sheet(name: str) -> str:
+    """A style sheet as the source has it: paper needs neither its hashed name nor a second request."""
+    found = finders.find(f"css/{name}.css")
+    assert found is not None  # noqa: S101  (it lies beside this code)
+    return Path(str(found)).read_text(encoding="utf-8")

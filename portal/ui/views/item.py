@@ -10,6 +10,7 @@ from portal.ui.loaders import load_cluster, load_node
 from portal.ui.pages.item import item_page, node_item_page
 from portal.ui.requests import PersonRequest
 from portal.ui.rules import rules_of
+from portal.ui.stating import state_href
 from portal.ui.words import WORST_FIRST
 
 
@@ -23,7 +24,8 @@ def node_item(request: PersonRequest, slug: str, hostname: str, item: str) -> Ht
     page = node_item_page(cluster=access.cluster, node=node, rules=rules, subject=request.GET.get("subject"), now=now)
     if page is None:
         raise Http404
-    may = {"may_recheck": access.may_recheck, "may_decide": access.may_decide}
+    stated = state_href(rules.item, access.cluster, access.roles, node=hostname)
+    may = {"may_recheck": access.may_recheck, "may_decide": access.may_decide, "state_href": stated}
     context = {"page": page, "now": now, "cluster": access.cluster} | may | foot_of(now=now)
     every_s = POLL_CLOSELY_EVERY_S if page.recheck and page.recheck.open else POLL_EVERY_S
     return render_live(request, "node_item", context, marker=marker_of(*page.seen), every_s=every_s)
@@ -43,4 +45,6 @@ def item(request: PersonRequest, slug: str, item: str) -> HttpResponse:
         number=request.GET.get("page", "1"),
         now=now,
     )
-    return render_live(request, "item", {"page": page, "now": now} | foot_of(now=now), marker=marker_of(*page.seen))
+    stated = state_href(rules.item, access.cluster, access.roles, run=request.GET.get("run", ""))
+    context = {"page": page, "now": now, "state_href": stated} | foot_of(now=now)
+    return render_live(request, "item", context, marker=marker_of(*page.seen))
