@@ -62,9 +62,8 @@ def until(
     last: str = request.param
     place = tmp_path_factory.mktemp(last)
     capture, home = place / "capture", place / "agent"
-    shutil.copytree(shared_captures / "h200x2-burn", capture)
-    for later in SNAPSHOTS[SNAPSHOTS.index(last) + 1 :]:
-        (capture / "files" / f"unixtime.{later}").unlink()
+    later = (f"unixtime.{name}" for name in SNAPSHOTS[SNAPSHOTS.index(last) + 1 :])
+    shutil.copytree(shared_captures / "h200x2-burn", capture, ignore=shutil.ignore_patterns(*later))
     home.mkdir(mode=0o700)
     agent = Agent(home)
     told = ("--portal", portal.url, "--token-file", "-", "--origin", "replay", "--hostname", f"h200-{last}")
