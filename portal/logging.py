@@ -30,10 +30,18 @@ def logging_config(*, level: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"json": _json_formatter()},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
+        "handlers": {
+            "stderr": {"class": "logging.StreamHandler", "formatter": "json"},
+            "nowhere": {"class": "logging.NullHandler"},
+        },
         "root": {"handlers": ["stderr"], "level": level},
-        # Django would print its own lines beside ours.
-        "loggers": {"django": {"handlers": [], "propagate": True, "level": level}},
+        "loggers": {
+            # Django would print its own lines beside ours.
+            "django": {"handlers": [], "propagate": True, "level": level},
+            # Both write addresses of chats down, which are secrets; a refusal is told by our own lines.
+            "apprise": {"handlers": ["nowhere"], "propagate": False},
+            "urllib3": {"level": "ERROR"},
+        },
     }
 
 

@@ -195,3 +195,12 @@ def test_a_file_that_is_wrong_is_refused_with_the_place_and_without_the_address(
         read(settings, tmp_path, text)
 
     assert "secret" not in str(refused.value)
+
+
+def test_an_address_that_is_refused_is_printed_nowhere(
+    settings: Settings, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(NotifyFileInvalid):
+        read(settings, tmp_path, '[destinations]\n"*" = ["slack://my-secret"]')
+
+    assert "my-secret" not in "".join(capfd.readouterr())

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from checks.models import BreakerTrip, Heartbeat, LedgerWatch
+from checks.models import BreakerTrip, Heartbeat, LedgerWatch, Notice
 from checks.services.heartbeats import note_alive
 from tests.fleet import Fleet
 from tests.ui.conftest import Sight
@@ -83,3 +83,15 @@ def test_a_place_that_took_no_anchor_says_why_on_the_status_page(sight: Sight, n
 
     assert "The disk is full." in page
     assert "not told" in page
+
+
+def test_a_destination_that_refuses_notices_stands_there_with_its_reason(sight: Sight, now: datetime) -> None:
+    Notice.objects.create(
+        key="entry:1", place="Slack (helios)", place_key="ab", title="t", body="b", created_at=now, due_at=now,
+        attempts=1, error="Slack (helios): error=503",
+    )  # fmt: skip
+    page = sight.text("/status")
+
+    assert "Notices: Slack (helios)" in page
+    assert "error=503" in page
+    assert "1 waiting, 0 given up" in page
