@@ -164,7 +164,9 @@ def _tick_and_day(summary: NodeSummary, left_out: int) -> NodeSummary:
 
 
 def _is_asked_again(row: BadRow) -> bool:
-    return row.cadence in _RESTART_CADENCES and row.layer in _RESTART_LAYERS
+    """Whether a restart asks for it. A value that nobody could measure is no longer known to be the signed one."""
+    lost = row.identifies and row.verdict is Verdict.UNKNOWN
+    return row.cadence in _RESTART_CADENCES and (row.layer in _RESTART_LAYERS or lost)
 
 
 def _look(launch: Launch, about: Mapping[str, list[Why]], now: datetime) -> list[AskedNode]:

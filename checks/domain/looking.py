@@ -65,7 +65,10 @@ class NodeSummary:
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """One row that closes the question; ``until`` is the last moment at which its evidence counts."""
+    """One row that closes the question; ``until`` is the last moment at which its evidence counts.
+
+    ``identifies``: its item has values that say what a node is, such as a commit or a driver.
+    """
 
     node: str
     layer: str
@@ -80,6 +83,7 @@ class BadRow:
     threshold: Threshold | None = None
     remedy: str = ""
     owner: Owner = Owner.PLATFORM
+    identifies: bool = False
 
 
 @dataclass(frozen=True, slots=True)

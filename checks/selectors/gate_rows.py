@@ -205,6 +205,7 @@ def _bad_row_of(state: BadState, node: NodeRow, item: Item | None, *, interval: 
         threshold=threshold,
         remedy=item.en.remedy if item else "",
         owner=item.owner if item else Owner.PLATFORM,
+        identifies=bool(item and item.identity),
     )
 
 

@@ -10,7 +10,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from checks.models import Role, ScopeState
+from checks.domain.verdicts import Purpose
+from checks.models import NodeItemState, NodeReadiness, Role, ScopeState
+from checks.selectors.launching import launch_of
 from checks.services.starts import NotReady, note_restart, note_start
 from tests.api.run_lab import RunGate, told
 from tests.lab import NOON
@@ -62,6 +64,16 @@ def test_what_was_signed_without_an_identity_may_get_one(gate: RunGate) -> None:
     names("ops-shift", roster="week 49")
 
     assert gate.at(purpose="restart")["ready"]
+
+
+def test_a_row_that_says_what_a_node_is_is_told_apart(gate: RunGate) -> None:
+    """By that a restart knows which rows of any layer must not be unknown."""
+    lost = NodeItemState.objects.filter(node__hostname="gpu001", item__in=["gpu-firmware", "gpu-pcie-width"])
+    number = lost.update(raw="unknown", reason="not_measured", blocks=2)
+    NodeReadiness.objects.filter(node__hostname="gpu001").update(start_bad=number, health_bad=number)
+    rows = launch_of(gate.signing.state(), ["gpu001"], Purpose.RESTART).nodes.bad_rows
+
+    assert {(row.item, row.identifies) for row in rows} == {("gpu-firmware", True), ("gpu-pcie-width", False)}
 
 
 def test_it_costs_no_statement_while_nothing_changed_and_one_when_something_did(gate: RunGate) -> None:

@@ -50,6 +50,18 @@ def test_what_was_proved_for_the_start_is_not_asked_again(other: dict[str, Any])
     assert told(restart(nodes(bad, unsettled=[bad]))) == ("ready", [])
 
 
+def test_an_identity_that_could_not_be_measured_is_not_known_to_be_the_signed_one() -> None:
+    """The last known commit still stands in the row: it says nothing about what would run now."""
+    lost = row(layer="framework", cadence=Cadence.DAILY, verdict=Verdict.UNKNOWN, reason=Reason.NOT_MEASURED)
+    other = replace(lost, cadence=Cadence.RUN, identifies=True)
+
+    assert told(restart(nodes(replace(lost, identifies=True)))) == ("unknown", ["not_measured"])
+    assert told(restart(nodes(lost))) == ("ready", [])
+    assert told(restart(nodes(other))) == ("ready", [])
+    failed = replace(lost, identifies=True, verdict=Verdict.FAIL, reason=Reason.CRITERION)
+    assert told(restart(nodes(failed))) == ("ready", [])
+
+
 def test_offline_evidence_that_ended_is_not_asked_again_and_a_silent_agent_is() -> None:
     until = summary().until
     offline = replace(nodes(), summaries=[summary(until={**until, Cadence.OFFLINE: NOON - HOUR})])
