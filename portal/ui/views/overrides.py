@@ -44,7 +44,7 @@ def open_by_force(request: PersonRequest, slug: str) -> HttpResponse:
 def _force(request: PersonRequest, run: Run, form: OverrideForm, shown_now: str) -> None:
     """Do it; where the list has changed, the form that comes back stands for the new one."""
     seen = form.cleaned_data["shown"]
-    form.data = {**form.data.dict(), "shown": shown_now}
+    form.data = {**request.POST.dict(), "shown": shown_now}
     force_open(
         run=run,
         by=request.user,
