@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.journeys.running import RunningPortal
+from tests.journeys.signoff import Team, make_team
 from tests.journeys.user import Agent, Portal
 
 
@@ -32,6 +33,12 @@ def own_portal() -> Iterator[RunningPortal]:
             yield running
         finally:
             running.stop()
+
+
+@pytest.fixture(scope="session")
+def team(portal: Portal) -> Team:
+    """Five people who sign for one cluster."""
+    return make_team(portal, "pact")
 
 
 @pytest.fixture
