@@ -22,7 +22,8 @@ from checks.selectors.rules import ruleset_for
 from checks.selectors.shared_rows import subject_of
 
 _NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_EDITS: Final = ("overrides_changed", "profile_changed", "node_profile_changed", "subject_retired")
+#: Acts of the ledger that lend a hand to what is signed.
+EDITS: Final = ("overrides_changed", "profile_changed", "node_profile_changed", "subject_retired")
 _NAMED: Final = "thresholds"
 
 
@@ -50,7 +51,7 @@ def contributors_of(
     since = _last_complete(run, policy)
     names = {node.hostname for node in nodes}
     for entry in _edits(run, min(since.values())):
-        for layer in _layers_of(entry, run, names, ruleset):
+        for layer in layers_touched(entry, run, names, ruleset):
             if entry.at > since[layer]:
                 found[layer][entry.who_id or 0].append(Contribution(entry.what, entry.target, entry.at))
     return {layer: {who: tuple(acts) for who, acts in people.items()} for layer, people in found.items()}
@@ -92,11 +93,11 @@ def _last_complete(run: Run, policy: Policy) -> dict[Layer, datetime]:
 
 
 def _edits(run: Run, since: datetime) -> Iterable[LedgerEntry]:
-    acts = LedgerEntry.objects.filter(cluster_id=run.cluster_id, what__in=_EDITS, at__gt=since, who__isnull=False)
+    acts = LedgerEntry.objects.filter(cluster_id=run.cluster_id, what__in=EDITS, at__gt=since, who__isnull=False)
     return acts.order_by("seq")
 
 
-def _layers_of(entry: LedgerEntry, run: Run, names: Collection[str], ruleset: Ruleset) -> Collection[Layer]:
+def layers_touched(entry: LedgerEntry, run: Run, names: Collection[str], ruleset: Ruleset) -> Collection[Layer]:
     """The layers whose package an act touched."""
     if entry.what == "overrides_changed":
         return _layers_of_overrides(entry.data, ruleset)

@@ -88,7 +88,8 @@ def run_state(run: Run, *, now: datetime) -> RunState:
     """What the signatures of every layer of *run* amount to at *now*, in a number of statements that does not grow."""
     policy, nodes, shared = policy_in_force(run.cluster), pool_nodes(run), shared_rows(run)
     waivers = waivers_in_force(run, now=now)
-    packages = _packages(run, policy, nodes, shared, waivers)
+    failed = settled_failures(nodes, waivers)
+    packages = packages_of(run, policy.policy.digest, nodes, shared, waivers, failed)
     signatures = _signatures(run)
     signed = _signed_packages(signatures)
     contributors = contributors_of(run, nodes, policy.policy, now=now)
@@ -100,6 +101,33 @@ def run_state(run: Run, *, now: datetime) -> RunState:
     return RunState(
         run, now, policy, nodes, shared, waivers, packages, signatures, signed, contributors, layers
     )  # fmt: skip
+
+
+def packages_of(
+    run: Run,
+    policy: str,
+    nodes: Collection[PoolNode],
+    shared: Collection[SharedItem],
+    waivers: Collection[WaiverFacts],
+    failed: Collection[tuple[str, str]],
+) -> dict[Layer, Package]:
+    """What there is to sign of each layer, under the *policy* with that digest.
+
+    *failed* are (item, node uuid) of nodes that settled so under a waiver.
+    """
+    spec = run_spec(run, nodes)
+    every = {*failed, *((one.item.key, "") for one in shared if one.row and one.row.settled == Verdict.FAIL)}
+    covering = [one for one in waivers if any(one.covers(item=item, node=node) for item, node in every)]
+    living = [node for node in nodes if not node.retired]
+    return {
+        layer: Package(
+            layer=layer,
+            header=Header(spec, policy, tuple(one for one in covering if one.layer is layer)).as_json(),
+            shared=shared_digest(one.leaf for one in shared if one.item.layer is layer and one.leaf is not None),
+            nodes={node.uuid: node.digests[layer] for node in living if layer in node.digests},
+        )
+        for layer in Layer
+    }
 
 
 def current_package(run: Run, layer: Layer, *, now: datetime) -> PackageView:
@@ -161,28 +189,6 @@ def manifest_package(manifest: Manifest, layer: Layer) -> Package:
 
 def _text(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def _packages(
-    run: Run,
-    policy: PolicyInForce,
-    nodes: Collection[PoolNode],
-    shared: Collection[SharedItem],
-    waivers: Collection[WaiverFacts],
-) -> dict[Layer, Package]:
-    spec, failed = run_spec(run, nodes), settled_failures(nodes, waivers)
-    failed |= {(row.item.key, "") for row in shared if row.row is not None and row.row.settled == Verdict.FAIL}
-    covering = [one for one in waivers if any(one.covers(item=item, node=node) for item, node in failed)]
-    living = [node for node in nodes if not node.retired]
-    return {
-        layer: Package(
-            layer=layer,
-            header=Header(spec, policy.policy.digest, tuple(one for one in covering if one.layer is layer)).as_json(),
-            shared=shared_digest(row.leaf for row in shared if row.item.layer is layer and row.leaf is not None),
-            nodes={node.uuid: node.digests[layer] for node in living if layer in node.digests},
-        )
-        for layer in Layer
-    }
 
 
 def _signatures(run: Run) -> dict[Layer, tuple[Signature, ...]]:

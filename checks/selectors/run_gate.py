@@ -15,17 +15,17 @@ from checks.domain.answers import Answer
 from checks.domain.launch import decide_restart, decide_start
 from checks.domain.launch_facts import IdentityChange, Launch, NodeFacts, RunFacts, Started, identity_changes
 from checks.domain.looking import NodeSummary, Question
-from checks.domain.package import Header, Package, WaiverFacts, shared_digest
+from checks.domain.package import Package
 from checks.domain.profiles import Ruleset
 from checks.domain.signoff import layer_state
 from checks.domain.units import Scalar
-from checks.domain.verdicts import NODE_HELD, Cadence, Layer, Purpose, Verdict
+from checks.domain.verdicts import NODE_HELD, Cadence, Layer, Purpose
 from checks.models import Cluster, Run
-from checks.selectors.contributors import _layers_of as layers_touched
+from checks.selectors.contributors import layers_touched
 from checks.selectors.gate_context import GateCluster, GateContext, NoSuchRun
 from checks.selectors.gate_rows import bad_rows_of, odd_of, rules_of, summaries_of
 from checks.selectors.launching import shared_changes, shared_facts
-from checks.selectors.packages import RunState, run_spec
+from checks.selectors.packages import RunState, packages_of
 from checks.selectors.pool_rows import PoolNode
 from checks.selectors.prepared import fetch_row
 from checks.selectors.rules import rules_in_force
@@ -88,7 +88,7 @@ def _state(context: GateContext, rows: RunRows, signed: Mapping[str, Package], n
     nodes = tuple(row.node() for row in rows.pool or ())
     shared = _shared(run, rows, ruleset)
     waivers = tuple(row.facts() for row in rows.waivers or ())
-    packages = _packages(run, policy.policy.digest, nodes, shared, waivers, frozenset(rows.failed or ()))
+    packages = packages_of(run, policy.policy.digest, nodes, shared, waivers, rows.failed or ())
     hands = _hands(run, rows, nodes, ruleset, {layer: one.roles for layer, one in policy.policy.layers.items()})
     layers = {
         layer: layer_state(
@@ -125,30 +125,6 @@ def _shared(run: Run, rows: RunRows, ruleset: Ruleset) -> tuple[SharedItem, ...]
         for item in shared_items(ruleset)
         for subject in [subject_of(item.scope, run)]
     )
-
-
-def _packages(
-    run: Run,
-    policy: str,
-    nodes: Sequence[PoolNode],
-    shared: Sequence[SharedItem],
-    waivers: Sequence[WaiverFacts],
-    failed: frozenset[tuple[str, str]],
-) -> dict[Layer, Package]:
-    """What there is to sign of each layer; *failed* are (item, node uuid) that settled so under a waiver."""
-    spec = run_spec(run, nodes)
-    failed |= {(one.item.key, "") for one in shared if one.row is not None and one.row.settled == Verdict.FAIL}
-    covering = [one for one in waivers if any(one.covers(item=item, node=node) for item, node in failed)]
-    living = [node for node in nodes if not node.retired]
-    return {
-        layer: Package(
-            layer=layer,
-            header=Header(spec, policy, tuple(one for one in covering if one.layer is layer)).as_json(),
-            shared=shared_digest(one.leaf for one in shared if one.item.layer is layer and one.leaf is not None),
-            nodes={node.uuid: node.digests[layer] for node in living if layer in node.digests},
-        )
-        for layer in Layer
-    }
 
 
 def _hands(

@@ -15,7 +15,7 @@ from checks.domain.policy import DEFAULT_POLICY, Policy
 from checks.domain.signoff import SignatureFacts
 from checks.domain.verdicts import Cadence, Layer, Purpose
 from checks.models import Cluster, LedgerEntry, Run, ScopeState
-from checks.selectors.contributors import _EDITS
+from checks.selectors.contributors import EDITS
 from checks.selectors.gate_context import GateCluster
 from checks.selectors.gate_rows import BadState, GateRows, Rules
 from checks.selectors.policies import PolicyInForce
@@ -229,7 +229,7 @@ def read_launch(
         "now": now,
         "run": run,
         "again": purpose is Purpose.RESTART,
-        "edits": list(_EDITS),
+        "edits": list(EDITS),
         "known": list(known),
     }
     row = fetch_row(RUN_ON_POOL if nodes is None else RUN_ON_NAMED, parameters)
