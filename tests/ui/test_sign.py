@@ -6,8 +6,11 @@ import pytest
 import time_machine
 
 from checks.models import LedgerEntry, Revocation, Role, Signature
+from checks.services.delegations import delegate, end_delegation
 from checks.services.people import end_role, grant_role
-from tests.fleet import Fleet
+from tests.fleet import Fleet, person
+from tests.signed import proof
+from tests.ui.conftest import seen_by
 from tests.ui.signing import RUN, SIGN_DATA, SIGN_OPERATIONS, Lab, make_lab, sent
 from tests.ui.test_step_up import prove
 
@@ -105,6 +108,21 @@ def test_nothing_is_signed_without_a_meaning(lab: Lab) -> None:
     assert status == 422
     assert "Choose what your signature means." in page
     assert not Signature.objects.exists()
+
+
+def test_a_delegation_that_ended_after_the_page_was_shown_is_told_in_a_sentence(lab: Lab, now: datetime) -> None:
+    stella = person("stella", lab.fleet.cluster, Role.DATA)
+    given = {"cluster": lab.fleet.cluster, "role": Role.DATA, "giver": lab.people["sable"], "proof": proof(now)}
+    delegation = delegate(
+        receiver=stella, starts_at=now, ends_at=now + timedelta(days=1), reason="on leave", now=now, **given
+    )
+    sight = seen_by(stella)
+    prove(sight.client, "/")
+    assert f'<option value="{delegation.pk}">' in sight.text(SIGN_DATA)
+    end_delegation(delegation=delegation, by=stella, reason="back", proof=proof(now), now=now)
+    status, page = sent(sight.client, SIGN_DATA, delegation=str(delegation.pk))
+    assert (status, Signature.objects.count()) == (403, 0)
+    assert "That delegation does not let you sign this layer in this role now." in page
 
 
 def test_a_form_that_was_sent_late_signs_after_the_proof(lab: Lab, now: datetime) -> None:

@@ -21,6 +21,7 @@ from checks.domain.writing import is_line, is_storable
 from checks.models import Delegation, Meaning, Run, Signature
 from checks.selectors.pages_status import foot_of
 from checks.services.signing import Moved, revoke_signature, sign_layer
+from portal.accounts.models import User
 from portal.ui.act_forms import ReasonForm
 from portal.ui.acting import Act, act_page, posted
 from portal.ui.guard import person_page
@@ -37,7 +38,11 @@ MOST_SECONDS = 86_400
 
 
 class SignForm(forms.Form):
-    """What a signature says; the digest is the one that the page showed."""
+    """What a signature says; the digest is the one that the page showed.
+
+    Whether the role is asked for and the delegation holds is the act's to say: both may have ended since the page was
+    shown, and it says so in a sentence.
+    """
 
     meaning = forms.ChoiceField(
         choices=[(each.value, each.label) for each in Meaning],
@@ -45,16 +50,14 @@ class SignForm(forms.Form):
     )
     comment = forms.CharField(max_length=LONGEST_NOTE, required=False)
     digest = forms.RegexField(r"[0-9a-f]{64}")
-    role = forms.ChoiceField()
+    role = forms.CharField(max_length=16)
     delegation = forms.ModelChoiceField(queryset=Delegation.objects.none(), required=False)
     seconds = forms.CharField(max_length=20_000, required=False)
     shown_at = forms.CharField(max_length=40, required=False)
 
-    def __init__(self, *args: Any, page: SignPage, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, reader: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["role"].choices = [(role, role) for role in page.view.policy.roles]  # type: ignore[attr-defined]
-        mine = [one.pk for one in page.delegations]
-        self.fields["delegation"].queryset = Delegation.objects.filter(pk__in=mine)  # type: ignore[attr-defined]
+        self.fields["delegation"].queryset = Delegation.objects.filter(receiver=reader)  # type: ignore[attr-defined]
 
     def clean_seconds(self) -> dict[str, int]:
         """Seconds by item; what a browser made up is left out."""
@@ -79,7 +82,7 @@ def sign(request: PersonRequest, slug: str, layer: str) -> HttpResponse:
         raise Http404
     run, now = load_run(request, slug).run, timezone.now()
     page = sign_page(user=request.user, run=run, layer=Layer(layer), now=now)
-    form = SignForm(posted(request), page=page)
+    form = SignForm(posted(request), reader=request.user)
     if request.method != "POST":
         return _shown(request, page, form)
     if not form.is_valid():
