@@ -209,7 +209,7 @@ def verify_signers(name: str, signatures: list[dict[str, Any]], policy: dict[str
 
 def verify_in_ledger(signature: dict[str, Any], target: str, entries: list[dict[str, Any]]) -> None:
     """The ledger tells the signature as the certificate does, and what became of it."""
-    named = [entry for entry in entries if entry["data"].get("signature") == signature["id"]]
+    named = [entry for entry in entries if "data" in entry and entry["data"].get("signature") == signature["id"]]
     acts = [entry for entry in named if entry["what"] == "signed" and entry["target"] == target]
     require(len(acts) == 1, f"{target}: the signature of {signature['name']} is not in the ledger.")
     act = acts[0]
@@ -228,12 +228,17 @@ def require_one_run(signed: list[dict[str, Any]]) -> None:
 
 
 def chain(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The ledger's entries, each of which follows the one before it."""
+    """The ledger's entries, each of which follows the one before it; of another cluster's only the digest is told."""
     before: dict[str, Any] | None = None
+    told = {entry["cluster_number"] for entry in entries if "act" not in entry}
     for entry in entries:
-        said = {key: held for key, held in entry.items() if key != "digest"}
         number = entry["seq"]
-        require(digest("ledger", said) == entry["digest"], f"entry {number} of the ledger was changed.")
+        said = {key: held for key, held in entry.items() if key != "digest"}
+        place = {key: said.pop(key) for key in ("seq", "previous", "cluster_number")}
+        act = said["act"] if set(said) == {"act"} else digest("act", said)
+        require(digest("ledger", place | {"act": act}) == entry["digest"], f"entry {number} of the ledger was changed.")
+        hidden = "act" in entry and entry["cluster_number"] in told
+        require(not hidden, f"entry {number} of the ledger is the run's own cluster's, and is hidden.")
         if before is not None:
             follows = int(number) == int(before["seq"]) + 1 and entry["previous"] == before["digest"]
             require(follows, f"entry {number} of the ledger does not follow the one before it.")

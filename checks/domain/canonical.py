@@ -30,6 +30,7 @@ class Tag(StrEnum):
     RULES = "countersign/rules/1"
     CATALOGUE = "countersign/catalogue/1"
     ANSWER = "countersign/answer/1"
+    ACT = "countersign/act/1"
     LEDGER = "countersign/ledger/1"
     ANCHOR = "countersign/anchor/1"
     CERTIFICATE = "countersign/certificate/1"

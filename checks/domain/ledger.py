@@ -21,6 +21,7 @@ class Entry:
     """One act as it is hashed: *who* is the key of a person and *name* what they were called then, *cluster* a slug.
 
     All three are empty for what they do not apply to: the portal itself, a program with a token, the whole site.
+    *cluster_number* is the cluster's key, which tells a stranger nothing.
     """
 
     seq: int
@@ -33,12 +34,12 @@ class Entry:
     target: str
     reason: str
     data: Mapping[str, object]
+    cluster_number: str = ""
 
-    def as_json(self) -> dict[str, object]:
-        """The entry in the form that is hashed and shown in certificates."""
+    @property
+    def act(self) -> dict[str, object]:
+        """What was done, in the form that is hashed by itself: others may follow the chain without reading it."""
         return {
-            "seq": self.seq,
-            "previous": self.previous,
             "at": _moment(self.at),
             "who": self.who,
             "name": self.name,
@@ -50,9 +51,22 @@ class Entry:
         }
 
     @property
+    def place(self) -> dict[str, object]:
+        """Where the entry stands in the chain, and whose it is."""
+        return {"seq": self.seq, "previous": self.previous, "cluster_number": self.cluster_number}
+
+    @property
     def digest(self) -> str:
-        """SHA-256 (hex) of the entry."""
-        return digest(Tag.LEDGER, self.as_json())
+        """SHA-256 (hex) of the entry: of its place and of the digest of its act."""
+        return digest(Tag.LEDGER, self.closed())
+
+    def opened(self) -> dict[str, object]:
+        """The entry as a certificate of its own cluster shows it."""
+        return self.place | self.act
+
+    def closed(self) -> dict[str, object]:
+        """The entry as a certificate of another cluster shows it: enough to follow the chain, and no word of it."""
+        return self.place | {"act": digest(Tag.ACT, self.act)}
 
 
 @dataclass(frozen=True, slots=True)

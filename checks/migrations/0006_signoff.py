@@ -26,6 +26,7 @@ def chain_old_entries(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
         head = row.digest = Entry(
             seq=seq, previous=head, at=row.at, who=str(row.who_id or ""), name=row.name, what=row.what,
             cluster=row.cluster.slug if row.cluster else "", target=row.target, reason=row.reason, data=row.data,
+            cluster_number=str(row.cluster_id or ""),
         ).digest  # fmt: skip
         row.save(update_fields=["seq", "previous", "digest", "name"])
     if seq:

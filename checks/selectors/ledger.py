@@ -16,7 +16,20 @@ RESTORED = "restored"
 BATCH = 1000
 # So many are told; a chain that is wrong all over must not fill the memory.
 MOST_TOLD = 20
-_COLUMNS = ("seq", "previous", "digest", "at", "who_id", "name", "what", "cluster__slug", "target", "reason", "data")
+_COLUMNS = (
+    "seq",
+    "previous",
+    "digest",
+    "at",
+    "who_id",
+    "name",
+    "what",
+    "cluster_id",
+    "cluster__slug",
+    "target",
+    "reason",
+    "data",
+)
 T = TypeVar("T")
 
 
@@ -121,7 +134,7 @@ def as_hashed(row: LedgerEntry) -> Entry:
     slug = row.cluster.slug if row.cluster is not None else ""
     return Entry(
         seq=row.seq, previous=row.previous, at=row.at, who=str(row.who_id or ""), name=row.name, what=row.what,
-        cluster=slug, target=row.target, reason=row.reason, data=row.data,
+        cluster=slug, target=row.target, reason=row.reason, data=row.data, cluster_number=str(row.cluster_id or ""),
     )  # fmt: skip
 
 
@@ -158,12 +171,13 @@ class _Walk:
     def entries(self) -> Iterator[tuple[Entry, str]]:
         after = -1
         while rows := list(LedgerEntry.objects.filter(seq__gt=after).order_by("seq").values_list(*_COLUMNS)[:BATCH]):
-            for seq, previous, digest, at, who, name, what, cluster, target, reason, data in rows:
+            for seq, previous, digest, at, who, name, what, number, cluster, target, reason, data in rows:
                 self.count, self.last = self.count + 1, seq
                 if what == RESTORED:
                     self.restores.append(_restored(seq, at, reason, data))
                 yield Entry(
-                    seq, previous, at, str(who or ""), name, what, cluster or "", target, reason, data
+                    seq, previous, at, str(who or ""), name, what, cluster or "", target, reason, data,
+                    str(number or ""),
                 ), digest  # fmt: skip
             after = rows[-1][0]
 

@@ -39,11 +39,17 @@ def issue_certificate(run: Run, *, now: datetime) -> str:
     body: dict[str, object] = {
         "site": settings.PORTAL_URL, "run": run.slug, "issued_at": _text(now),
         "layers": [_layer(state, layer) for layer in Layer],
-        "ledger": [as_hashed(one).as_json() | {"digest": one.digest} for one in entries],
+        "ledger": [_entry(one, own=one.cluster_id == run.cluster_id) for one in entries],
         "public_key": public.public_bytes_raw().hex(),
         "overrides": [_override(one) for one in overrides_of(run)],
     }  # fmt: skip
     return certificate_text(body | ({"anchor": anchor} if anchor else {}), keys.signing.sign)
+
+
+def _entry(row: LedgerEntry, *, own: bool) -> dict[str, object]:
+    """One link of the chain: the act where it is of the run's own cluster, and nothing but its digest otherwise."""
+    entry = as_hashed(row)
+    return (entry.opened() if own else entry.closed()) | {"digest": row.digest}
 
 
 def _layer(state: RunState, layer: Layer) -> dict[str, object]:

@@ -45,6 +45,7 @@ def write_entry(
         name=str(who)[:150] if who is not None else "",
         what=what,
         cluster=cluster.slug if cluster is not None else "",
+        cluster_number=str(cluster.pk) if cluster is not None else "",
         target=target[:300],
         reason=reason,
         # As PostgreSQL will give it back: what was hashed must be what is stored.

@@ -42,6 +42,9 @@ class Signing:
     needed: Mapping[Layer, int] = field(default_factory=dict)
 
 
+PLACE = ("seq", "previous", "cluster_number")
+
+
 def certificate(change: Change | None = None, *, ledger: Change | None = None, signing: Signing = Signing()) -> str:
     """A certificate of a run that is signed in all five layers; *change* is made to its body before it is sealed.
 
@@ -106,9 +109,9 @@ def _entries(layers: list[dict[str, Any]], change: Change | None) -> list[dict[s
         previous = entries[-1]["digest"] if entries else "ab" * 32
         entry = Entry(
             40 + place, previous, NOON + timedelta(minutes=one["id"]), one["signer"], one["name"], "signed", "helios",
-            target, "", _told(one),
+            target, "", _told(one), "3",
         )  # fmt: skip
-        entries.append(_chained(entry.as_json(), change))
+        entries.append(_chained(entry.opened(), change))
     return entries
 
 
@@ -120,7 +123,10 @@ def _told(one: Mapping[str, Any]) -> dict[str, Any]:
 def _chained(said: dict[str, Any], change: Change | None) -> dict[str, Any]:
     if change is not None:
         change(said)
-    return said | {"digest": digest(Tag.LEDGER, said)}
+    act = {key: held for key, held in said.items() if key not in PLACE}
+    place = {key: said[key] for key in PLACE}
+    told = act["act"] if "act" in act else digest(Tag.ACT, act)
+    return said | {"digest": digest(Tag.LEDGER, place | {"act": told})}
 
 
 def _anchor(entries: list[dict[str, Any]]) -> dict[str, object]:

@@ -260,6 +260,29 @@ def test_a_revocation_that_the_ledger_knows_cannot_be_left_out() -> None:
     assert "hides or invents a revocation" in fails(certificate(change, ledger=revoked))
 
 
+def closed_entry_of(cluster_number: str) -> str:
+    """A certificate whose last entry stands closed, as an act of the cluster with that number."""
+
+    def closed(entry: dict[str, Any]) -> None:
+        if entry["target"] == "run-7/operations":
+            for key in entry.keys() - {"seq", "previous"}:
+                del entry[key]
+            entry.update(cluster_number=cluster_number, act="5" * 64)
+
+    def change(body: dict[str, Any]) -> None:
+        body["layers"][4] = {"layer": "operations", "state": "unsigned", "signatures": []}
+
+    return certificate(change, ledger=closed)
+
+
+def test_an_entry_of_another_cluster_may_stand_closed() -> None:
+    assert verify(closed_entry_of("4").encode())[0] == HELD
+
+
+def test_an_entry_of_the_runs_own_cluster_may_not_be_hidden() -> None:
+    assert "is hidden" in fails(closed_entry_of("3"))
+
+
 def test_a_revoked_signature_is_not_counted_as_signed() -> None:
     def revoked(entry: dict[str, Any]) -> None:
         if entry["target"] == "run-7/operations":

@@ -77,9 +77,10 @@ def test_policy_package_and_entry_are_those_of_the_vectors() -> None:
     header = Header(run, DEFAULT_POLICY.digest, (waiver,)).as_json()
     package = Package(Layer.PHYSICAL, header, of(5), {NODES[1]: of(3), NODES[0]: of(2)})
     data = {"signature": 7, "digest": package.digest, "round": 1, "delegation": None}
-    entry = Entry(1, GENESIS, NOON, "11", "Anna Ü.", "signed", "helios", "run-7/physical", "", data)
+    entry = Entry(1, GENESIS, NOON, "11", "Anna Ü.", "signed", "helios", "run-7/physical", "", data, "3")
 
-    assert (DEFAULT_POLICY.digest, package.digest, entry.digest) == (of(6), of(7), of(8))
+    assert (DEFAULT_POLICY.digest, package.digest) == (of(6), of(7))
+    assert (entry.closed()["act"], entry.digest) == (of(8), of(9))
 
 
 def test_the_page_shows_every_vector_tag_and_code() -> None:

@@ -12,6 +12,8 @@ from pytest_django import Settings
 
 from checks.models import Signature
 from checks.services.anchors import anchor_ledger
+from checks.services.ledger import write_entry
+from tests.factories import make_cluster
 from tests.fleet import Fleet
 from tests.ui.messages import ROOT
 from tests.ui.signing import RUN, SIGN_DATA, SIGN_OPERATIONS, Lab, make_lab, sent
@@ -66,6 +68,18 @@ def test_a_revocation_stands_in_it(lab: Lab, tmp_path: Path) -> None:
     code, said = _verified(lab.sight("wren").text(FILE), tmp_path)
     assert code == 3, said
     assert "operations is revoked" in said
+
+
+def test_it_tells_no_word_of_another_cluster_and_verifies_all_the_same(lab: Lab, now: datetime, tmp_path: Path) -> None:
+    sent(lab.sight("sable").client, SIGN_DATA)
+    write_entry(
+        what="settings_changed", target="secret-lab", reason="TICKET-7", cluster=make_cluster("secret-lab"), now=now
+    )
+    sent(lab.sight("quill").client, SIGN_DATA)
+    text = lab.sight("wren").text(FILE)
+    assert "secret-lab" not in text
+    assert "TICKET-7" not in text
+    assert _verified(text, tmp_path)[0] == 3
 
 
 def test_one_changed_character_is_found(lab: Lab, tmp_path: Path) -> None:
