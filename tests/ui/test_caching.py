@@ -17,6 +17,7 @@ PARTS = {"slug": "helios", "hostname": "gpu-001", "item": "gpu-pcie-width", "key
 # An address of several names, and one of them.
 WRITTEN_OUT = {
     r"^accounts/(?:email|confirm-email|password/reset|login/code|reauthenticate/code)(?:/.*)?$": "accounts/email/",
+    r"^accounts/(?:3rdparty/(?!login/)|social/)": "accounts/social/",
 }
 
 
