@@ -82,7 +82,7 @@ def test_a_node_set_can_be_asked_about(client: Client, cluster: Cluster) -> None
         ("/gate/nowhere/gpu001", 404),
         ("/gate/lab/gpu001/extra", 404),
         ("/gate/", 404),
-        ("/gate/lab?run=llm-70b", 422),
+        ("/gate/lab?run=llm-70b", 404),
         ("/gate/lab?nodes=n[1-", 422),
         ("/gate/lab/gpu001?nodes=gpu002", 422),
     ],
