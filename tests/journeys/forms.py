@@ -85,11 +85,15 @@ class Sender:
         proxies = urllib.request.ProxyHandler({})
         self._opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()), proxies)
 
-    def sign_in(self) -> "Sender":
-        """As at the door of the portal."""
+    def knock(self) -> Page:
+        """Where name and password lead at the door of the portal."""
         door = self.look("/accounts/login/")
-        said = self._send("/accounts/login/", door.form | {"login": self.name, "password": self._password})
-        assert said.path != "/accounts/login/", said.text
+        return self._send("/accounts/login/", door.form | {"login": self.name, "password": self._password})
+
+    def sign_in(self) -> "Sender":
+        """As at the door of the portal, which opens."""
+        said = self.knock()
+        assert "/accounts/" not in said.path, said.text
         return self
 
     def look(self, path: str) -> Page:

@@ -54,6 +54,11 @@ class Team:
         said = self.portal.manage("person", "add", self.who(name), "--role", role, "--cluster", self.cluster.slug)
         self.passwords[name] = said.split()[1]
 
+    def add_all(self, roles: Mapping[str, str]) -> None:
+        """Several people, name to role; two commands at a time."""
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(self.add, roles.keys(), roles.values()))
+
     def grant(self, name: str, role: str) -> None:
         """One role more for somebody."""
         self.portal.manage("person", "grant", self.who(name), "--role", role, "--cluster", self.cluster.slug)
@@ -172,6 +177,5 @@ def layers(answer: Mapping[str, Any]) -> dict[str, str]:
 def make_team(portal: Portal, slug: str) -> Team:
     """The cluster and its five people."""
     team = Team(portal.cluster(slug, profile=PROFILE, settle_gap=str(SETTLE_GAP_S)))
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(lambda one: team.add(*one), ROLES.items()))
+    team.add_all(ROLES)
     return team

@@ -131,6 +131,7 @@ def test_an_account_that_was_closed_signs_nothing_and_what_it_signed_ends(
     assert "the account was closed" in run.page().text
     assert layers(run.gate())["physical"] in ("unsigned", "outdated")
     assert "/accounts/login/" in team.sender("ines").look(f"{run.path}sign/physical/").path
+    assert "This account is inactive." in Sender(team.portal, team.who("ines"), team.passwords["ines"]).knock().text
 
 
 def close_account(browser: Browser, team: Team, name: str) -> None:

@@ -18,7 +18,8 @@ pytestmark = pytest.mark.xdist_group("sign-off")
 
 ROUNDS = 18
 FLIPS = 6
-HARDWARE, PLATFORM = ("hana", "hugo"), ("piet", "paul")
+# People of their own: nobody does more than twenty acts a minute.
+HARDWARE, PLATFORM = ("hugo", "hedda"), ("paul", "petra")
 
 
 def at_once(*acts: Callable[[], Any]) -> list[Any]:
@@ -43,8 +44,7 @@ def node(team: Team) -> TrainingNode:
 @pytest.fixture(scope="module")
 def raced(team: Team, node: TrainingNode) -> RunOfMine:
     """A run whose physical layer is signed again and again, by two people of each role and one who has both."""
-    for name, role in (("hugo", "hardware"), ("paul", "platform"), ("bob", "hardware")):
-        team.add(name, role)
+    team.add_all({"bob": "hardware"} | dict.fromkeys(HARDWARE, "hardware") | dict.fromkeys(PLATFORM, "platform"))
     team.grant("bob", "platform")
     return team.run("raced", "race001", needed=1)
 
