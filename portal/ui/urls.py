@@ -4,7 +4,7 @@ from django.urls import path
 
 from portal.ui.views.attest import attested_file, state_result
 from portal.ui.views.board import board
-from portal.ui.views.certificate import certificate, record, record_pdf
+from portal.ui.views.certificate import certificate, record, record_pdf, verifier
 from portal.ui.views.cluster import cluster, cluster_csv, clusters
 from portal.ui.views.decision import decision
 from portal.ui.views.delegations import delegations, end_given
@@ -44,6 +44,7 @@ urlpatterns = [
     path("clusters/<slug:slug>/nodes/<str:hostname>/recheck/", recheck, name="recheck"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/items/<slug:item>/", node_item, name="node_item"),
     path("runs/", runs, name="runs"),
+    path("runs/verify_certificate.py", verifier, name="verifier"),
     path("runs/<slug:slug>/", run, name="run"),
     path("runs/<slug:slug>/change/", change_run, name="change_run"),
     path("runs/<slug:slug>/stage/", change_stage, name="move_stage"),

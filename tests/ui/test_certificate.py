@@ -82,6 +82,12 @@ def test_it_tells_no_word_of_another_cluster_and_verifies_all_the_same(lab: Lab,
     assert _verified(text, tmp_path)[0] == 3
 
 
+def test_the_program_that_verifies_it_is_handed_out_beside_it(lab: Lab) -> None:
+    said = lab.sight("wren").client.get("/runs/verify_certificate.py")
+    assert said.content == VERIFIER.read_bytes()
+    assert "/runs/verify_certificate.py" in lab.sight("wren").text(f"{RUN}record/")
+
+
 def test_one_changed_character_is_found(lab: Lab, tmp_path: Path) -> None:
     _sign_both(lab)
     text = lab.sight("wren").text(FILE)

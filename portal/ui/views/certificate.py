@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils import timezone
 
+from checks import certificate as certificate_code
 from checks.selectors.pages_status import foot_of
 from checks.services.certificates import issue_certificate
 from portal.printing import chromium, print_pdf
@@ -18,6 +19,7 @@ from portal.ui.loaders import load_run
 from portal.ui.pages.run import gate_url, run_page
 from portal.ui.requests import PersonRequest
 
+_VERIFIER: Final = Path(certificate_code.__file__).with_name("verify_certificate.py")
 _SHEETS: Final = ("tokens", "base", "layout", "components", "pages")
 
 
@@ -46,6 +48,14 @@ def certificate(request: PersonRequest, slug: str) -> HttpResponse:
     response = HttpResponse(text, content_type="application/json; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{slug}-certificate.json"'
     response["Cache-Control"] = "private, no-store"
+    return response
+
+
+@person_page("GET")
+def verifier(request: PersonRequest) -> HttpResponse:
+    """The program that verifies the file, for who has nothing but the file."""
+    response = HttpResponse(_VERIFIER.read_bytes(), content_type="text/x-python; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{_VERIFIER.name}"'
     return response
 
 
