@@ -125,7 +125,7 @@ def test_a_row_that_somebody_else_holds_is_given_up(
 
     with refused_within(SOON_S, "lock timeout"), transaction.atomic():
         give_up_after("lock_timeout", "100ms")
-        Cluster.objects.select_for_update().get(pk=cluster.pk)
+        Cluster.objects.select_for_update(no_key=True).get(pk=cluster.pk)
 
 
 def test_a_backend_that_stands_still_is_left_behind_and_another_one_serves_the_next(serving: None) -> None:
