@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from checks.domain.verdicts import Layer
+from checks.domain.verdicts import Layer, Purpose
 from checks.models import Cluster, Role, Run, Signature
+from checks.selectors.gate_context import context_of_cluster
 from checks.selectors.packages import PackageView, RunState, current_package, run_state
+from checks.selectors.run_gate import AskedRun, ask_run
 from checks.services.attestations import attest
 from checks.services.proofs import Proof
 from checks.services.signing import sign_layer
@@ -58,6 +60,12 @@ class Signing:
     def state(self, *, at: datetime = NOON) -> RunState:
         """What the signatures amount to."""
         return run_state(self.fresh, now=at)
+
+    def ask(self, nodes: Sequence[str], purpose: Purpose = Purpose.START, *, at: datetime = NOON) -> AskedRun:
+        """The gate's question as services ask it."""
+        return ask_run(
+            context_of_cluster(self.cluster, now=at), run=self.run.slug, nodes=nodes, purpose=purpose, now=at
+        )
 
     @property
     def fresh(self) -> Run:

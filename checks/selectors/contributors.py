@@ -2,28 +2,37 @@
 
 Whoever stated a result that stands in it now; and, since the layer was last signed completely in the cluster, whoever
 edited its thresholds, changed what its nodes are judged as, or took a part of a node out of the checks.
+
+*Since* goes by the ledger's numbers: an act that waited for locks has a time from before it took effect.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Final
+from datetime import datetime
+from typing import Any, Final, NamedTuple
 
-from django.contrib.postgres.aggregates import ArrayAgg
-from django.db.models import Max
+from django.db import connection
 
 from checks.domain.policy import Policy
 from checks.domain.profiles import Ruleset
 from checks.domain.verdicts import NODE_HELD, Layer
-from checks.models import Attestation, LedgerEntry, Run, Signature
+from checks.models import Attestation, LedgerEntry, Run
 from checks.selectors.pool_rows import PoolNode
 from checks.selectors.rules import ruleset_for
 from checks.selectors.shared_rows import subject_of
 
-_NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 #: Acts of the ledger that lend a hand to what is signed.
 EDITS: Final = ("overrides_changed", "profile_changed", "node_profile_changed", "subject_retired")
+#: Roles that signed the same digest in one round, in any run of the cluster, and the ledger's number of the last.
+ROUNDS: Final = """
+    SELECT p.layer, array_agg(DISTINCT s.role) AS roles, max(l.seq) AS seq
+    FROM checks_signature s JOIN checks_signoffpackage p ON p.id = s.package_id
+    JOIN checks_run every ON every.id = p.run_id AND every.cluster_id = %(cluster)s
+    JOIN checks_ledgerentry l ON l.cluster_id = %(cluster)s AND l.what = 'signed'
+        AND (l.data ->> 'signature')::bigint = s.id
+    GROUP BY p.layer, s.package_id, s.round, s.manifest_id
+"""
 _NAMED: Final = "thresholds"
 
 
@@ -40,64 +49,87 @@ class Contribution:
 Contributors = Mapping[int, tuple[Contribution, ...]]
 
 
+class Stated(NamedTuple):
+    """The newest statement about a row that holds still; *node* is a uuid, None where no node holds the row."""
+
+    node: str | None
+    item: str
+    subject: str
+    by: int
+    at: datetime
+
+
+class Round(NamedTuple):
+    """Roles that signed a layer together; *seq* is the ledger's number of the last signature."""
+
+    layer: Layer
+    roles: Sequence[str]
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Acts:
+    """What people did in a cluster, as far as it may lend a hand to a run's packages; edits in the ledger's order."""
+
+    stated: Iterable[Stated]
+    rounds: Iterable[Round]
+    edits: Iterable[LedgerEntry]
+
+
 def contributors_of(
     run: Run, nodes: Collection[PoolNode], policy: Policy, *, now: datetime
 ) -> dict[Layer, Contributors]:
     """Contributors of all layers, in three statements."""
-    ruleset = ruleset_for(run.cluster)
+    acts = Acts(_stated(run, now), _rounds(run), _edits(run))
+    return hands_of(acts, run, nodes, policy, ruleset_for(run.cluster))
+
+
+def hands_of(
+    acts: Acts, run: Run, nodes: Collection[PoolNode], policy: Policy, ruleset: Ruleset
+) -> dict[Layer, Contributors]:
+    """Contributors of all layers, from what people did."""
     found: dict[Layer, dict[int, list[Contribution]]] = {layer: defaultdict(list) for layer in Layer}
-    for layer, person, contribution in _attested(run, nodes, ruleset, now):
-        found[layer][person].append(contribution)
-    since = _last_complete(run, policy)
-    names = {node.hostname for node in nodes}
-    for entry in _edits(run, min(since.values())):
-        for layer in layers_touched(entry, run, names, ruleset):
-            if entry.at > since[layer]:
+    uuids, names = {node.uuid for node in nodes}, {node.hostname for node in nodes}
+    for one in acts.stated:
+        item = ruleset.items.get(one.item)
+        if item and (one.node in uuids if item.scope in NODE_HELD else one.subject == subject_of(item.scope, run)):
+            found[item.layer][one.by].append(Contribution("attested", one.item, one.at))
+    since = _last_complete(acts.rounds, policy)
+    for entry in acts.edits:
+        for layer in _layers_touched(entry, run, names, ruleset):
+            if entry.seq > since[layer]:
                 found[layer][entry.who_id or 0].append(Contribution(entry.what, entry.target, entry.at))
     return {layer: {who: tuple(acts) for who, acts in people.items()} for layer, people in found.items()}
 
 
-def _attested(
-    run: Run, nodes: Collection[PoolNode], ruleset: Ruleset, now: datetime
-) -> Iterator[tuple[Layer, int, Contribution]]:
-    """The newest statement about each row of the package, while it holds; for whatever run it was made.
-
-    A dataset, or a node, is the same one in every run that uses it.
-    """
-    mine = Attestation.objects.filter(cluster_id=run.cluster_id, valid_until__gte=now).order_by("-id")
-    seen: set[tuple[Any, ...]] = set()
-    uuids = {node.uuid for node in nodes}
-    for one in mine:
-        key, item = (one.node_id, one.item, one.subject), ruleset.items.get(one.item)
-        if item is None or key in seen:
-            continue
-        seen.add(key)
-        if str(one.node_id) in uuids if item.scope in NODE_HELD else one.subject == subject_of(item.scope, run):
-            yield item.layer, one.by_id, Contribution("attested", one.item, one.at)
+def _stated(run: Run, now: datetime) -> Iterator[Stated]:
+    """Statements that hold at *now*, for whatever run they were made: a dataset is the same one in all that use it."""
+    mine = Attestation.objects.filter(cluster_id=run.cluster_id, valid_until__gte=now)
+    newest = mine.order_by("node_id", "item", "subject", "-id").distinct("node_id", "item", "subject")
+    for node, item, subject, by, at in newest.values_list("node_id", "item", "subject", "by_id", "at"):
+        yield Stated(str(node) if node else None, item, subject, by, at)
 
 
-def _last_complete(run: Run, policy: Policy) -> dict[Layer, datetime]:
-    """When each layer was last signed in all of its roles, in any run of the cluster."""
-    rounds = (
-        Signature.objects.filter(package__run__cluster_id=run.cluster_id)
-        .order_by()
-        .values("package__layer", "package_id", "round", "manifest_id")
-        .annotate(roles=ArrayAgg("role", distinct=True), at=Max("signed_at"))
-    )
-    since = dict.fromkeys(Layer, _NEVER)
+def _rounds(run: Run) -> list[Round]:
+    with connection.cursor() as cursor:
+        cursor.execute(ROUNDS, {"cluster": run.cluster_id})
+        return [Round(Layer(layer), roles, seq) for layer, roles, seq in cursor.fetchall()]
+
+
+def _edits(run: Run) -> Iterable[LedgerEntry]:
+    return LedgerEntry.objects.filter(cluster_id=run.cluster_id, what__in=EDITS, who__isnull=False).order_by("seq")
+
+
+def _last_complete(rounds: Iterable[Round], policy: Policy) -> dict[Layer, int]:
+    """The ledger's number at which each layer was last signed in all of its roles."""
+    since = dict.fromkeys(Layer, 0)
     for one in rounds:
-        layer = Layer(one["package__layer"])
-        if set(policy.layers[layer].roles) <= set(one["roles"]):
-            since[layer] = max(since[layer], one["at"])
+        if set(policy.layers[one.layer].roles) <= set(one.roles):
+            since[one.layer] = max(since[one.layer], one.seq)
     return since
 
 
-def _edits(run: Run, since: datetime) -> Iterable[LedgerEntry]:
-    acts = LedgerEntry.objects.filter(cluster_id=run.cluster_id, what__in=EDITS, at__gt=since, who__isnull=False)
-    return acts.order_by("seq")
-
-
-def layers_touched(entry: LedgerEntry, run: Run, names: Collection[str], ruleset: Ruleset) -> Collection[Layer]:
+def _layers_touched(entry: LedgerEntry, run: Run, names: Collection[str], ruleset: Ruleset) -> Collection[Layer]:
     """The layers whose package an act touched."""
     if entry.what == "overrides_changed":
         return _layers_of_overrides(entry.data, ruleset)

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from checks.domain.errors import CountersignError
-from checks.models import Token
+from checks.models import Cluster, Token
 from checks.selectors.gate_memory import Kept, Memory
 from checks.selectors.prepared import Statement, fetch_row
 
@@ -100,6 +100,19 @@ def context_of_person(*, user: Any, cluster: str, now: datetime) -> GateContext 
     """The cluster as a signed-in person may ask about it: one they have a role in, and a superuser every one."""
     row = fetch_row(_OF_PERSON, {"user": user.pk, "every": user.is_superuser, "slug": cluster, "now": now})
     return _context(_DECODER.decode(row[0])) if row else None
+
+
+def context_of_cluster(cluster: Cluster, *, now: datetime) -> GateContext:
+    """The cluster as the portal itself asks about it.
+
+    Raises:
+        NoSuchCluster: it is closed.
+    """
+    row = fetch_row(_OF_PERSON, {"user": None, "every": True, "slug": cluster.slug, "now": now})
+    context = _context(_DECODER.decode(row[0])) if row else None
+    if context is None:
+        raise NoSuchCluster(cluster.slug)
+    return context
 
 
 class _TokenRow(msgspec.Struct, frozen=True):

@@ -20,7 +20,7 @@ from checks.domain.verdicts import Owner, Purpose, Verdict
 from checks.selectors.gate_context import GateContext, NoSuchCluster, context_of_person
 from checks.selectors.gate_memory import Kept, Memory
 from checks.selectors.gate_rows import GateRows, bad_rows_of, clean_of, odd_of, read_rows, rules_of, summaries_of
-from checks.selectors.run_gate import answer_run, pool_names
+from checks.selectors.run_gate import ask_run, pool_names
 
 _memory: Memory[tuple[Answer, GateRows]] = Memory()
 
@@ -115,8 +115,8 @@ def _same_until(answer: Answer, rows: GateRows) -> datetime | None:
 def _ask_database(context: GateContext, asked: _Asked, now: datetime) -> tuple[Answer, GateRows, bool]:
     """The answer, the rows behind it, and whether all of them were read in one state of the database."""
     if asked.run and asked.purpose is not Purpose.HEALTH:
-        found = answer_run(context, run=asked.run, nodes=asked.nodes, purpose=asked.purpose, now=now)
-        return found.answer, found.rows, found.of_one_moment
+        found = ask_run(context, run=asked.run, nodes=asked.nodes, purpose=asked.purpose, now=now)
+        return found.answer(), found.rows, found.of_one_moment
     answer, rows = _ask_nodes(context, asked, now)
     return answer, rows, True
 

@@ -7,66 +7,89 @@ the rows amount to is decided by `checks.domain.launch`, from the same facts as 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
 from checks.domain.answers import Answer
-from checks.domain.launch import decide_restart, decide_start
-from checks.domain.launch_facts import IdentityChange, Launch, NodeFacts, RunFacts, Started, identity_changes
+from checks.domain.forcing import Blocker
+from checks.domain.launch import decide_restart, decide_start, restart_blockers, start_blockers
+from checks.domain.launch_facts import IdentityChange, Launch, NodeFacts, RunFacts, SharedFacts, Started
 from checks.domain.looking import NodeSummary, Question
 from checks.domain.package import Package
 from checks.domain.profiles import Ruleset
-from checks.domain.signoff import layer_state
-from checks.domain.units import Scalar
-from checks.domain.verdicts import NODE_HELD, Cadence, Layer, Purpose
+from checks.domain.signoff import LayerState, layer_state
+from checks.domain.verdicts import Cadence, Layer, Purpose
 from checks.models import Cluster, Run
-from checks.selectors.contributors import layers_touched
+from checks.selectors.contributors import hands_of
 from checks.selectors.gate_context import GateCluster, GateContext, NoSuchRun
 from checks.selectors.gate_rows import bad_rows_of, odd_of, rules_of, summaries_of
-from checks.selectors.launching import shared_changes, shared_facts
 from checks.selectors.packages import RunState, packages_of
-from checks.selectors.pool_rows import PoolNode
 from checks.selectors.prepared import fetch_row
 from checks.selectors.rules import rules_in_force
-from checks.selectors.run_rows import LaunchRows, RunRows, StartedRow, read_changed, read_launch
+from checks.selectors.run_changes import identities_changed
+from checks.selectors.run_rows import LaunchRows, RunRows, StartedRow, read_launch
 from checks.selectors.run_sql import POOL_NAMES
-from checks.selectors.shared_rows import SharedItem, shared_items, subject_of
-
-#: Identity values by name.
-Identity: TypeAlias = Mapping[str, Scalar]
+from checks.selectors.shared_rows import SharedItem, shared_facts, shared_items, subject_of
 
 _MOMENT: Final = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class RunAnswer:
-    """The answer and the rows behind it. ``of_one_moment``: all was read in the state that the rows name."""
+class AskedRun:
+    """A run's question, and all that is known when it is answered.
 
-    answer: Answer
+    *layers* are what its signatures amount to. *of_one_moment*: all was read in the state that the rows name.
+    """
+
+    now: datetime
+    launch: Launch
+    layers: Mapping[Layer, LayerState]
+    shared: SharedFacts
+    started: Started | None
+    changes: Sequence[IdentityChange]
     rows: LaunchRows
     of_one_moment: bool
 
+    def answer(self) -> Answer:
+        """What the gate says."""
+        if self.launch.question.purpose is Purpose.RESTART:
+            return decide_restart(self.launch, self.started, self.changes, now=self.now)
+        return decide_start(self.launch, self.layers, self.shared, now=self.now)
 
-def answer_run(
-    context: GateContext, *, run: str, nodes: Sequence[str] | None, purpose: Purpose, now: datetime
-) -> RunAnswer:
+    def blockers(self) -> tuple[Blocker, ...]:
+        """What an override would have to accept, if every row was read."""
+        if self.launch.question.purpose is Purpose.RESTART:
+            return restart_blockers(self.launch, self.started, self.changes, now=self.now)
+        return start_blockers(self.launch, self.layers, self.shared, now=self.now)
+
+
+def ask_run(
+    context: GateContext, *, run: str, nodes: Sequence[str] | None, purpose: Purpose, now: datetime, every: bool = False
+) -> AskedRun:
     """Whether *run* may start, or come back, on *nodes* (None: on its pool).
+
+    *every* row that closes the question is read, not only as many as an answer shows.
 
     Raises:
         NoSuchRun: the cluster has no such run.
     """
-    rules = rules_of(context.cluster)
-    rows, signed = read_launch(context.cluster, run, nodes, purpose=purpose, rules=rules, now=now)
+    rules, again = rules_of(context.cluster), purpose is Purpose.RESTART
+    rows, signed = read_launch(context.cluster, run, nodes, every=every or again, rules=rules, now=now)
     if rows.run is None:
         raise NoSuchRun(run)
     state = _state(context, rows.run, signed, now)
-    launch = _launch(context, rows, state, named=nodes is not None, purpose=purpose)
-    if purpose is Purpose.RESTART:
-        changes, same_moment = _identities(rows, state, nodes)
-        started = _started(rows.run.started, signed)
-        return RunAnswer(decide_restart(launch, started, changes, now=now), rows, same_moment)
-    return RunAnswer(decide_start(launch, state.layers, shared_facts(state), now=now), rows, of_one_moment=True)
+    changes, same_moment = identities_changed(rows, state, nodes) if again else ([], True)
+    return AskedRun(
+        now=now,
+        launch=_launch(context, rows, state, named=nodes is not None, purpose=purpose),
+        layers=state.layers,
+        shared=shared_facts(state.shared, state.interval),
+        started=_started(rows.run.started, signed),
+        changes=changes,
+        rows=rows,
+        of_one_moment=same_moment,
+    )
 
 
 def pool_names(context: GateContext, run: str) -> tuple[str, ...]:
@@ -89,11 +112,11 @@ def _state(context: GateContext, rows: RunRows, signed: Mapping[str, Package], n
     shared = _shared(run, rows, ruleset)
     waivers = tuple(row.facts() for row in rows.waivers or ())
     packages = packages_of(run, policy.policy.digest, nodes, shared, waivers, rows.failed or ())
-    hands = _hands(run, rows, nodes, ruleset, {layer: one.roles for layer, one in policy.policy.layers.items()})
+    hands = hands_of(rows.acts(), run, nodes, policy.policy, ruleset)
     layers = {
         layer: layer_state(
             [
-                one.facts(contributor=(layer, one.signer) in hands, now=now)
+                one.facts(contributor=one.signer in hands[layer], now=now)
                 for one in rows.signatures or ()
                 if one.layer is layer
             ],
@@ -101,7 +124,7 @@ def _state(context: GateContext, rows: RunRows, signed: Mapping[str, Package], n
         )
         for layer in Layer
     }  # fmt: skip
-    return RunState(run, now, policy, nodes, shared, waivers, packages, {}, signed, {}, layers)
+    return RunState(run, now, policy, nodes, shared, waivers, packages, {}, signed, hands, layers)
 
 
 def _ruleset_of(cluster: GateCluster) -> Ruleset:
@@ -125,24 +148,6 @@ def _shared(run: Run, rows: RunRows, ruleset: Ruleset) -> tuple[SharedItem, ...]
         for item in shared_items(ruleset)
         for subject in [subject_of(item.scope, run)]
     )
-
-
-def _hands(
-    run: Run, rows: RunRows, nodes: Sequence[PoolNode], ruleset: Ruleset, roles: Mapping[Layer, Sequence[str]]
-) -> set[tuple[Layer, int]]:
-    """(layer, person) of every signer who had a hand in what there is to sign of it."""
-    uuids, names = {node.uuid for node in nodes}, {node.hostname for node in nodes}
-    found: set[tuple[Layer, int]] = set()
-    for node, key, subject, person in rows.stated or ():
-        item = ruleset.items.get(key)
-        if item and (node in uuids if item.scope in NODE_HELD else subject == subject_of(item.scope, run)):
-            found.add((item.layer, person))
-    complete = [(layer, at) for layer, signed, at in rows.rounds or () if set(roles[layer]) <= set(signed)]
-    for edit in rows.edits or ():
-        for layer in layers_touched(edit.entry(), run, names, ruleset):
-            if all(at < edit.at for signed_layer, at in complete if signed_layer is layer):
-                found.add((layer, edit.who_id))
-    return found
 
 
 def _launch(context: GateContext, rows: LaunchRows, state: RunState, *, named: bool, purpose: Purpose) -> Launch:
@@ -217,40 +222,3 @@ def _started(row: StartedRow | None, signed: Mapping[str, Package]) -> Started |
         revoked=frozenset(part.layer for part in row.basis if revoked & set(part.signatures)),
         covered=frozenset.intersection(*named) if named else frozenset(),
     )
-
-
-def _identities(rows: LaunchRows, state: RunState, nodes: Sequence[str] | None) -> tuple[list[IdentityChange], bool]:
-    """Identity values of the asked nodes, and of what no node holds, that are not the signed ones; and whether they
-    are of the same moment.
-
-    What has the signed hash has the signed values: the hash covers them. Only the rest is looked at.
-    """
-    basis = rows.run.started.basis if rows.run and rows.run.started else []
-    signed = {part.layer: state.signed_packages[part.digest] for part in basis}
-    asked = [node for node in state.nodes if nodes is None or node.hostname in nodes]
-    differing = [
-        (layer, node, package.nodes[node.uuid])
-        for layer, package in signed.items()
-        for node in asked
-        if node.uuid in package.nodes and node.digests.get(layer) != package.nodes[node.uuid]
-    ]
-    shared = {layer: one.shared for layer, one in signed.items() if one.shared != state.packages[layer].shared}
-    if not differing and not shared:
-        return [], True
-    digests = [*shared.values(), *(digest for _, _, digest in differing)]
-    changed = read_changed(digests, [node.uuid for _, node, _ in differing])
-    leaves, known = changed.stored_leaves(), _known(changed.known or ())
-    found = [
-        change
-        for layer, node, digest in differing
-        for change in identity_changes(node.hostname, layer, leaves.get(digest, []), known.get(node.uuid, {}))
-    ]
-    found += shared_changes(state.shared, {layer: leaves.get(digest, []) for layer, digest in shared.items()})
-    return found, changed.snapshot == rows.snapshot
-
-
-def _known(rows: Sequence[tuple[str, str, str, Identity]]) -> dict[str, dict[tuple[str, str], Identity]]:
-    found: dict[str, dict[tuple[str, str], Identity]] = {}
-    for node, item, subject, identity in rows:
-        found.setdefault(node, {})[item, subject] = identity
-    return found

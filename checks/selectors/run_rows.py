@@ -13,9 +13,9 @@ from checks.domain.forcing import OverrideFacts
 from checks.domain.package import Package, WaiverFacts
 from checks.domain.policy import DEFAULT_POLICY, Policy
 from checks.domain.signoff import SignatureFacts
-from checks.domain.verdicts import Cadence, Layer, Purpose
+from checks.domain.verdicts import Cadence, Layer
 from checks.models import Cluster, LedgerEntry, Run, ScopeState
-from checks.selectors.contributors import EDITS
+from checks.selectors.contributors import EDITS, Acts, Round, Stated
 from checks.selectors.gate_context import GateCluster
 from checks.selectors.gate_rows import BadState, GateRows, Rules
 from checks.selectors.policies import PolicyInForce
@@ -139,6 +139,7 @@ class StartedRow(msgspec.Struct, frozen=True):
 class EditRow(msgspec.Struct, frozen=True):
     """An act of a signer that may have touched what was signed."""
 
+    seq: int
     what: str
     target: str
     at: datetime
@@ -163,10 +164,10 @@ class RunRows(msgspec.Struct, frozen=True):
     signatures: list[SignatureRow] | None
     manifests: list[ManifestRow] | None
     started: StartedRow | None
-    stated: list[tuple[str | None, str, str, int]] | None
+    stated: list[Stated] | None
     stated_until: datetime | None
     edits: list[EditRow] | None
-    rounds: list[tuple[Layer, list[str], datetime]] | None
+    rounds: list[Round] | None
 
     def run(self, cluster: Cluster) -> Run:
         """The run, of *cluster*."""
@@ -182,6 +183,10 @@ class RunRows(msgspec.Struct, frozen=True):
             if self.policy
             else PolicyInForce(0, DEFAULT_POLICY)
         )
+
+    def acts(self) -> Acts:
+        """What the run's signers did that may have lent a hand to what they signed."""
+        return Acts(self.stated or (), self.rounds or (), [edit.entry() for edit in self.edits or ()])
 
     def scope_states(self) -> list[ScopeState]:
         """The rows that no node holds."""
@@ -212,9 +217,10 @@ _CHANGED_DECODER: Final = msgspec.json.Decoder(Changed)
 
 
 def read_launch(
-    cluster: GateCluster, run: str, nodes: Sequence[str] | None, *, purpose: Purpose, rules: Rules, now: datetime
+    cluster: GateCluster, run: str, nodes: Sequence[str] | None, *, every: bool, rules: Rules, now: datetime
 ) -> tuple[LaunchRows, dict[str, Package]]:
-    """One statement: the run and the asked nodes (None: its pool), with every row that closes the question.
+    """One statement: the run and the asked nodes (None: its pool), with rows that close the question; *every* one of
+    them, or no more than an answer shows.
 
     The second value is what the run's signatures, and those of its start, name: packages by digest.
     """
@@ -228,7 +234,7 @@ def read_launch(
         "uniform": sorted(frozenset().union(*(one.compared for one in rules.values()))),
         "now": now,
         "run": run,
-        "again": purpose is Purpose.RESTART,
+        "every": every,
         "edits": list(EDITS),
         "known": list(known),
     }

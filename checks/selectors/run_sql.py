@@ -1,11 +1,12 @@
 """The gate's second statement where a run asks: its nodes as for any question, and all that is known of the run itself.
 
 One statement, so that both are of one moment. What is told of the run are rows, and what they amount to is said by
-`checks.domain.launch`, as it is everywhere; tests hold this reading to the one that people sign by.
+`checks.domain.launch`, as it is everywhere.
 """
 
 from typing import Final
 
+from checks.selectors.contributors import ROUNDS
 from checks.selectors.gate_sql import MISSING, MOST_ROWS, NAMED, ROW, rows_statement
 from checks.selectors.prepared import Statement
 
@@ -28,7 +29,7 @@ _AHEAD: Final = """
         ORDER BY o.id DESC LIMIT 1
     ),
     one_by_one AS MATERIALIZED (
-        SELECT %(again)s::boolean OR EXISTS (SELECT FROM waiver) OR EXISTS (SELECT FROM forced) AS needed
+        SELECT %(every)s::boolean OR EXISTS (SELECT FROM waiver) OR EXISTS (SELECT FROM forced) AS needed
     ),
     started AS MATERIALIZED (
         SELECT s.basis, s.restart_until FROM checks_runstart s
@@ -41,7 +42,7 @@ _AHEAD: Final = """
             AND s.round = (SELECT max(n.round) FROM checks_signature n WHERE n.package_id = p.id)
     ),
     edits AS MATERIALIZED (
-        SELECT l.what, l.target, l.at, l.who_id, l.data FROM checks_ledgerentry l
+        SELECT l.seq, l.what, l.target, l.at, l.who_id, l.data FROM checks_ledgerentry l
         WHERE l.who_id IN (SELECT signer_id FROM signed) AND l.cluster_id = %(cluster)s
             AND l.what = ANY(%(edits)s::text[])
     ),
@@ -117,19 +118,12 @@ _STARTED: Final = """
 """
 # Who signed, and had a hand in what was signed: by stating a result that stands in it, or by an edit since.
 _STATED: Final = """
-    SELECT json_agg(json_build_array(node_id, item, subject, by_id)) FROM (
-        SELECT DISTINCT ON (node_id, item, subject) node_id, item, subject, by_id FROM stated
+    SELECT json_agg(json_build_array(node_id, item, subject, by_id, at)) FROM (
+        SELECT DISTINCT ON (node_id, item, subject) node_id, item, subject, by_id, at FROM stated
         ORDER BY node_id, item, subject, id DESC
     ) AS newest WHERE by_id IN (SELECT signer_id FROM signed)
 """
-_ROUNDS: Final = """
-    SELECT json_agg(json_build_array(layer, roles, at)) FROM (
-        SELECT p.layer, array_agg(DISTINCT s.role) AS roles, max(s.signed_at) AS at
-        FROM checks_signature s JOIN checks_signoffpackage p ON p.id = s.package_id
-        JOIN checks_run every ON every.id = p.run_id AND every.cluster_id = %(cluster)s
-        GROUP BY p.layer, s.package_id, s.round, s.manifest_id
-    ) AS rounds
-"""
+_ROUNDS: Final = f"SELECT json_agg(json_build_array(layer, roles, seq)) FROM ({ROUNDS}) AS rounds"  # noqa: S608
 _POLICY: Final = """
     SELECT json_build_array(p.number, p.document)
     FROM checks_policyversion p JOIN checks_policyapproval a ON a.policy_id = p.id
@@ -147,7 +141,7 @@ _RUN: Final = f"""
         'override', (SELECT to_json(f) FROM forced f),
         'signatures', ({_SIGNATURES}), 'manifests', ({_MANIFESTS}), 'started', ({_STARTED}),
         'stated', ({_STATED}), 'stated_until', (SELECT min(valid_until) FROM stated),
-        'edits', (SELECT json_agg(e) FROM edits e),
+        'edits', (SELECT json_agg(e ORDER BY e.seq) FROM edits e),
         'rounds', CASE WHEN EXISTS (SELECT FROM edits) THEN ({_ROUNDS}) END
     ) FROM run r
 """  # noqa: S608

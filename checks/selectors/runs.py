@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from checks.domain.verdicts import Purpose
-from checks.models import OVER, Cluster, Node, Role, Run, Stage
-from checks.selectors.gate_context import GateCluster, GateContext, NoSuchRun
+from checks.models import OVER, Cluster, Node, Role, Run, RunStart, Stage, StartKind
+from checks.selectors.gate_context import NoSuchRun, context_of_cluster
 from checks.selectors.nodesets import parse_node_set
 from checks.selectors.pages_access import ACTING_ROLES, clusters_of
 from checks.selectors.readiness import answer_in
@@ -72,6 +72,11 @@ def pool_of(run: Run) -> tuple[Node, ...]:
     return tuple(Node.objects.filter(runs=run).order_by("hostname"))
 
 
+def start_of(run: Run) -> RunStart | None:
+    """The start that a restart is asked against."""
+    return RunStart.objects.filter(run=run, kind=StartKind.START).first()
+
+
 def pool_preview(cluster: Cluster, nodes: str, *, now: datetime) -> PoolPreview:
     """What the pool *nodes* (a node set as Slurm writes it) would be.
 
@@ -91,6 +96,5 @@ def pool_preview(cluster: Cluster, nodes: str, *, now: datetime) -> PoolPreview:
 
 def _healthy(cluster: Cluster, names: tuple[str, ...], now: datetime) -> int:
     """How many the gate calls healthy now."""
-    asked = GateCluster(cluster.pk, cluster.slug, cluster.profile, cluster.interval_s, cluster.judged_under)
-    context = GateContext(asked, "", frozenset(), None, snapshot="")
+    context = context_of_cluster(cluster, now=now)
     return len(answer_in(context, nodes=names, purpose=Purpose.HEALTH, run=None, now=now).ready_nodes)

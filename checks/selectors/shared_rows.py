@@ -11,6 +11,8 @@ from django.db.models import Q
 
 from checks.domain.freshness import is_stale, valid_until
 from checks.domain.items import Item
+from checks.domain.launch_facts import SharedFacts, SharedRow
+from checks.domain.looking import BadRow
 from checks.domain.manifest import Leaf, has_leaf
 from checks.domain.package import WaiverFacts
 from checks.domain.profiles import Ruleset
@@ -78,6 +80,15 @@ def shared_rows(run: Run) -> tuple[SharedItem, ...]:
     return tuple(SharedItem(item, key[1], rows.get(key)) for key, item in expected.items())
 
 
+def shared_facts(rows: Iterable[SharedItem], interval: timedelta) -> SharedFacts:
+    """What is not a node's, as the gate reads it; a row of another version of its item counts as being judged again."""
+    every = [*rows]
+    return SharedFacts(
+        expected=[one.item for one in every],
+        rows=[_fact(one, one.row, interval) for one in every if one.row is not None],
+    )
+
+
 def shared_blockers(
     rows: Iterable[SharedItem], layer: Layer, waivers: Iterable[WaiverFacts], *, interval: timedelta, now: datetime
 ) -> Iterator[SignBlocker]:
@@ -104,3 +115,17 @@ def _code(shared: SharedItem, accepted: set[str], interval: timedelta, now: date
     if row.settled == Verdict.FAIL and row.item not in accepted:
         return row.reason or Reason.CRITERION
     return ""
+
+
+def _fact(one: SharedItem, row: ScopeState, interval: timedelta) -> SharedRow:
+    outdated = row.item_version != one.item.version
+    verdict = Verdict.UNKNOWN if outdated else Verdict(row.raw)
+    return SharedRow(
+        BadRow(
+            node="", layer=one.item.layer, item=one.item.key, subject=one.subject, verdict=verdict,
+            reason=Reason.REJUDGING if outdated else Reason(row.reason or Reason.NOT_MEASURED),
+            cadence=one.item.cadence, observed_at=row.observed_at, until=one.ends(interval),
+            value=row.detail or None, remedy=one.item.en.remedy, owner=one.item.owner,
+        ),
+        unsettled=not row.settled or bool(row.pending),
+    )  # fmt: skip

@@ -9,6 +9,7 @@ from django.db import transaction
 
 from checks.domain.errors import CountersignError
 from checks.models import Cluster
+from checks.services.cluster_locks import lock_cluster
 from checks.services.ledger import write_entry
 
 CHANGEABLE = frozenset(
@@ -44,7 +45,7 @@ def change_settings(
     unknown = sorted(set(changes) - CHANGEABLE)
     if unknown:
         raise InvalidSetting(f"{unknown[0]} is no setting; there are: {', '.join(sorted(CHANGEABLE))}.")
-    cluster = Cluster.objects.select_for_update(no_key=True).get(pk=cluster.pk)
+    cluster = lock_cluster(cluster.pk)
     before = {name: getattr(cluster, name) for name in changes}
     for name, value in changes.items():
         setattr(cluster, name, value)

@@ -9,6 +9,7 @@ from django.db import IntegrityError, connection, transaction
 from checks.domain.errors import CountersignError
 from checks.models import Cluster, Membership, Node, Role
 from checks.selectors.rules import build_ruleset
+from checks.services.cluster_locks import lock_cluster
 from checks.services.cluster_settings import validate_settings
 from checks.services.ledger import write_entry
 from checks.services.rejudge import rejudge_cluster, rejudge_node
@@ -74,7 +75,7 @@ def set_profile(*, cluster: Cluster, profile: str, by: AbstractBaseUser | None, 
     """
     with transaction.atomic():
         lock_rules()
-        cluster = _locked(cluster)
+        cluster = lock_cluster(cluster.pk)
         change = {"before": cluster.profile, "after": profile}
         cluster.profile = profile
         _store_rules(cluster)
@@ -95,7 +96,7 @@ def set_overrides(
     """
     with transaction.atomic():
         lock_rules()
-        cluster = _locked(cluster)
+        cluster = lock_cluster(cluster.pk)
         change = {"before": cluster.overrides, "after": dict(overrides)}
         cluster.overrides = dict(overrides)
         _store_rules(cluster)
@@ -114,7 +115,7 @@ def set_node_profile(*, node: Node, profile: str, by: AbstractBaseUser | None, r
     """
     with transaction.atomic():
         lock_rules()
-        cluster = _locked(node.cluster)
+        cluster = lock_cluster(node.cluster_id)
         node = Node.objects.select_for_update(no_key=True).get(pk=node.pk)
         change = {"before": node.profile, "after": profile}
         node.profile = profile
@@ -136,7 +137,7 @@ def lock_rules() -> None:
 
 def refresh_rules(cluster: Cluster) -> Cluster:
     """Name the rules in force for every profile in use in *cluster*; inside the transaction of what changed them."""
-    cluster = _locked(cluster)
+    cluster = lock_cluster(cluster.pk)
     _store_rules(cluster)
     return cluster
 
@@ -146,7 +147,3 @@ def _store_rules(cluster: Cluster) -> None:
     profiles = {cluster.profile, *own.values_list("profile", flat=True)}
     cluster.judged_under = {key: build_ruleset(key, cluster.overrides).judged_under for key in sorted(profiles)}
     cluster.save(update_fields=["profile", "overrides", "judged_under"])
-
-
-def _locked(cluster: Cluster) -> Cluster:
-    return Cluster.objects.select_for_update(no_key=True).get(pk=cluster.pk)

@@ -13,6 +13,7 @@ from checks.models import Cluster, Delegation, DelegationEnd, Role, Run
 from checks.selectors.delegations import open_delegations
 from checks.selectors.roles import held_since
 from checks.selectors.runs import LEADING_ROLES
+from checks.services.cluster_locks import lock_cluster
 from checks.services.ledger import write_entry
 from checks.services.permissions import MayNot, require_reason, require_role
 from checks.services.proofs import Proof, require_fresh
@@ -52,7 +53,7 @@ def delegate(
     """
     require_fresh(proof, now=now)
     reason = require_reason(reason)
-    cluster = Cluster.objects.select_for_update(no_key=True).get(pk=cluster.pk)  # two at once could make a chain
+    cluster = lock_cluster(cluster.pk)  # two at once could make a chain
     _check_times(starts_at, ends_at, now)
     _check_people(cluster, role, giver, receiver, now)
     if run is not None and run.cluster_id != cluster.pk:
@@ -76,7 +77,7 @@ def end_delegation(*, delegation: Delegation, by: Any, reason: str, proof: Proof
     """
     require_fresh(proof, now=now)
     reason = require_reason(reason)
-    cluster = Cluster.objects.select_for_update(no_key=True).get(pk=delegation.cluster_id)
+    cluster = lock_cluster(delegation.cluster_id)
     if by.pk not in (delegation.giver_id, delegation.receiver_id):
         require_role(by, cluster, LEADING_ROLES)
     if not open_delegations(cluster, now=now).filter(pk=delegation.pk).exists():

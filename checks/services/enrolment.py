@@ -11,6 +11,7 @@ from django.db.models import F
 from checks.domain.errors import CountersignError
 from checks.domain.verdicts import Reason
 from checks.models import Cluster, Node, Token, TokenKind
+from checks.services.cluster_locks import lock_cluster
 from checks.services.clusters import refresh_rules
 from checks.services.hardware import check_serials
 from checks.services.ledger import write_entry
@@ -110,7 +111,7 @@ def _enrol(bearer: str, enrolment: Enrolment, *, address: str | None, now: datet
     """Locks cluster, node, token, in this order: a report locks node and token, a change of rules cluster and node."""
     cluster = _cluster_of(_valid_token(bearer, address=address, now=now), enrolment)
     # Enrolments of one cluster queue up here: one name is found free, and one last use is spent, only once.
-    cluster = Cluster.objects.select_for_update(no_key=True).get(pk=cluster.pk)
+    cluster = lock_cluster(cluster.pk)
     hostname = enrolment.hostname.lower()
     node = Node.objects.select_for_update(no_key=True).filter(cluster=cluster, hostname=hostname).first()
     token = _valid_token(bearer, address=address, now=now)

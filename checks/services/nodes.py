@@ -9,6 +9,7 @@ from django.db.models import F
 
 from checks.domain.errors import CountersignError
 from checks.models import Node, NodeItemState, Token, TokenKind
+from checks.services.cluster_locks import lock_cluster
 from checks.services.hardware import is_part
 from checks.services.ledger import write_entry
 from checks.services.rejudge import rejudge_node
@@ -75,6 +76,7 @@ def retire_subject(*, node: Node, subject: str, by: AbstractBaseUser, reason: st
     """
     if not is_part(subject):
         raise CountersignError(f"{subject!r} is no part of a node; name one such as gpu3.", code="not_a_part")
+    lock_cluster(node.cluster_id)
     node = _locked(node)
     if subject in node.retired_subjects:
         raise CountersignError(f"{subject} of {node.hostname} is retired already.", code="already_retired")

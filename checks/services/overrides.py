@@ -8,13 +8,12 @@ from django.utils.translation import gettext as _
 
 from checks.domain.errors import CountersignError
 from checks.domain.forcing import Blocker, name_of
-from checks.domain.launch import restart_blockers, start_blockers
 from checks.domain.verdicts import Purpose
 from checks.domain.writing import is_line
 from checks.models import OVER, Override, OverrideEnd, Role, Run, Stage
-from checks.selectors.launching import identity_changes_of, launch_of, shared_facts, started_of
-from checks.selectors.packages import RunState, run_state
-from checks.selectors.runs import LEADING_ROLES
+from checks.selectors.gate_context import context_of_cluster
+from checks.selectors.run_gate import ask_run
+from checks.selectors.runs import LEADING_ROLES, pool_of
 from checks.services.ledger import write_entry
 from checks.services.permissions import require_reason, require_role
 from checks.services.proofs import Proof, require_fresh
@@ -66,8 +65,7 @@ def force_open(
     run = lock_run(run)
     held = require_role(by, run.cluster, LEADING_ROLES)
     _check(run, ticket, until, now)
-    state = run_state(run, now=now)
-    accepted = blockers_now(state)
+    accepted = blockers_now(run, now=now)
     if not accepted:
         raise OverrideRefused(_("Nothing is in the way that could be accepted; the gate needs no force."))
     if shown is not None and shown != name_of(accepted):
@@ -75,7 +73,7 @@ def force_open(
     forced = Override.objects.create(
         run=run, by=by, role=Role.LEAD if Role.LEAD in held else Role.ADMIN, at=now, until=until, reason=reason,
         ticket=ticket, accepted=[list(one) for one in accepted],
-        pool=[node.uuid for node in state.nodes if not node.retired],
+        pool=[str(node.pk) for node in pool_of(run) if node.retired_at is None],
     )  # fmt: skip
     _write("gate_forced_open", forced, by, reason, now)
     return forced
@@ -101,13 +99,11 @@ def end_override(*, override: Override, by: Any, reason: str, proof: Proof, now:
     return end
 
 
-def blockers_now(state: RunState) -> tuple[Blocker, ...]:
+def blockers_now(run: Run, *, now: datetime) -> tuple[Blocker, ...]:
     """What an override of the run would accept: of a start, or of a restart where it runs."""
-    if state.run.stage == Stage.RUNNING:
-        launch = launch_of(state, None, Purpose.RESTART)
-        return restart_blockers(launch, started_of(state.run), identity_changes_of(state, None), now=state.now)
-    launch = launch_of(state, None, Purpose.START)
-    return start_blockers(launch, state.layers, shared_facts(state), now=state.now)
+    purpose = Purpose.RESTART if run.stage == Stage.RUNNING else Purpose.START
+    context = context_of_cluster(run.cluster, now=now)
+    return ask_run(context, run=run.slug, nodes=None, purpose=purpose, now=now, every=True).blockers()
 
 
 def _check(run: Run, ticket: str, until: datetime, now: datetime) -> None:

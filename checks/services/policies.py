@@ -13,6 +13,7 @@ from checks.domain.policy import Policy
 from checks.models import Cluster, PolicyApproval, PolicyVersion
 from checks.selectors.policies import policy_in_force
 from checks.selectors.runs import LEADING_ROLES
+from checks.services.cluster_locks import lock_cluster
 from checks.services.ledger import write_entry
 from checks.services.permissions import MayNot, require_reason, require_role
 from checks.services.proofs import Proof, require_fresh
@@ -36,7 +37,7 @@ def propose_policy(
         InvalidPolicy: the document leaves a layer open, or relaxes what no policy may.
     """
     require_fresh(proof, now=now)
-    cluster = _locked(cluster)
+    cluster = lock_cluster(cluster.pk)
     require_role(by, cluster, LEADING_ROLES)
     policy = Policy.read(document)
     newest = PolicyVersion.objects.filter(cluster=cluster).aggregate(newest=Max("number"))["newest"]
@@ -58,7 +59,7 @@ def approve_policy(*, policy: PolicyVersion, by: Any, proof: Proof, now: datetim
         PolicySettled: it is approved already, or older than the policy in force.
     """
     require_fresh(proof, now=now)
-    cluster = _locked(policy.cluster)
+    cluster = lock_cluster(policy.cluster_id)
     require_role(by, cluster, LEADING_ROLES)
     if policy.proposed_by_id == by.pk:
         raise MayNot(_("You proposed this policy yourself; another lead or administrator has to approve it."))
@@ -68,11 +69,6 @@ def approve_policy(*, policy: PolicyVersion, by: Any, proof: Proof, now: datetim
     approval = PolicyApproval.objects.create(policy=policy, by=by, at=now)
     _write("policy_approved", policy, by, "", now)
     return approval
-
-
-def _locked(cluster: Cluster) -> Cluster:
-    """The cluster, its policies numbered and approved one at a time."""
-    return Cluster.objects.select_for_update(no_key=True).get(pk=cluster.pk)
 
 
 def _write(what: str, policy: PolicyVersion, by: Any, reason: str, now: datetime) -> None:

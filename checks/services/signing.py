@@ -19,6 +19,7 @@ from checks.selectors.changes import changes_since, recently
 from checks.selectors.packages import PackageView, RunState, package_view, run_state
 from checks.selectors.pages_access import ACTING_ROLES
 from checks.selectors.runs import LEADING_ROLES
+from checks.services.cluster_locks import hold_cluster
 from checks.services.ledger import write_entry
 from checks.services.manifests import LeavesMoved, annex_of, pin_evidence, store_manifest
 from checks.services.permissions import MayNot, require_prose, require_reason, require_role
@@ -120,9 +121,10 @@ def revoke_signature(*, signature: Signature, by: Any, reason: str, proof: Proof
 
 
 def lock_package(run: Run, layer: Layer) -> tuple[SignoffPackage, Run]:
-    """The package, locked until the transaction ends, and the run as it is from then on."""
+    """The package and the rules, locked until the transaction ends, and the run as it is from then on."""
     made, _made = SignoffPackage.objects.get_or_create(run=run, layer=layer)
     package = SignoffPackage.objects.select_for_update(no_key=True).get(pk=made.pk)
+    hold_cluster(run.cluster_id)
     fresh = Run.objects.select_related("cluster", "owner").get(pk=run.pk)
     package.run = fresh
     return package, fresh

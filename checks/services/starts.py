@@ -4,7 +4,7 @@ Told, and checked: under the run's and its packages' locks the gate is asked onc
 for every restart.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,11 +13,13 @@ from django.utils.translation import gettext as _
 
 from checks.domain.answers import Answer
 from checks.domain.errors import CountersignError
-from checks.domain.verdicts import Layer
+from checks.domain.signoff import LayerState, restart_until
+from checks.domain.verdicts import Layer, Purpose
 from checks.models import OVER, Run, RunStart, Stage, StartKind
-from checks.selectors.launching import answer_restart, answer_start, start_of
+from checks.selectors.gate_context import context_of_cluster
 from checks.selectors.nodesets import fold_node_set, parse_node_set
-from checks.selectors.packages import RunState, run_state
+from checks.selectors.run_gate import AskedRun, ask_run
+from checks.selectors.runs import start_of
 from checks.services.ledger import write_entry
 from checks.services.permissions import require_reason
 from checks.services.runs import MoveRefused, lock_run, require_to_move
@@ -43,7 +45,7 @@ def note_start(*, run: Run, nodes: str, by: Any, token: str = "", now: datetime)
 
     Raises:
         MayNot: *by* neither leads the cluster nor owns the run.
-        MoveRefused: it runs already, or is over.
+        MoveRefused: it runs already, or is over, or *nodes* are fewer than it needs.
         NotReady: the gate is closed for a start on these nodes.
     """
     run = lock_run(run)
@@ -51,15 +53,13 @@ def note_start(*, run: Run, nodes: str, by: Any, token: str = "", now: datetime)
         require_to_move(run, Stage.RUNNING, by)
     if run.stage == Stage.RUNNING or run.stage in OVER:
         raise MoveRefused(_("%(run)s runs already or is over; tell a restart instead.") % {"run": run.slug})
-    state = _locked_state(run, now)
-    names = parse_node_set(nodes)
-    answer = answer_start(state, names)
-    _require_ready(answer)
+    asked = _ask_locked(run, _enough(run, parse_node_set(nodes)), Purpose.START, now)
+    answer = _ready_answer(asked)
     before, run.stage = run.stage, Stage.RUNNING
     run.save(update_fields=["stage"])
     start = RunStart.objects.create(
         run=run, kind=StartKind.START, at=now, by=by, token=token, hostnames=list(answer.ready_nodes),
-        basis=_basis(state), restart_until=state.restart_until,
+        basis=_basis(asked.layers), restart_until=restart_until(run.planned_start, run.planned_end),
     )  # fmt: skip
     _write("run_started", start, by, "", {"stage_before": before, "gate": answer.basis.value})
     return start
@@ -71,9 +71,10 @@ def note_restart(*, run: Run, nodes: str, by: Any, reason: str, token: str = "",
 
     Raises:
         MayNot, ReasonMissing: as for a start; and a reason is needed.
+        MoveRefused: *nodes* are fewer than the run needs.
         NotReady: the gate is closed for a restart on these nodes.
     """
-    return _again(run, parse_node_set(nodes), StartKind.RESTART, by, reason, token, now)
+    return _again(run, _enough(run, parse_node_set(nodes)), StartKind.RESTART, by, reason, token, now)
 
 
 @transaction.atomic
@@ -112,9 +113,7 @@ def _again(
     run = lock_run(run)
     if by is not None:
         require_to_move(run, Stage.RUNNING, by)
-    state = _locked_state(run, now)
-    answer = answer_restart(state, list(names if asked is None else asked))
-    _require_ready(answer)
+    answer = _ready_answer(_ask_locked(run, list(names if asked is None else asked), Purpose.RESTART, now))
     first = start_of(run)
     assert first is not None  # noqa: S101  (without a start the gate is closed)
     noted = RunStart.objects.create(
@@ -128,23 +127,34 @@ def _again(
 _ACTS = {StartKind.RESTART: "restarted", StartKind.REPLACEMENT: "node_replaced"}
 
 
-def _locked_state(run: Run, now: datetime) -> RunState:
-    """The run's state with every package locked: nobody signs or revokes until this transaction has ended."""
+def _enough(run: Run, nodes: Sequence[str]) -> list[str]:
+    """Each node once; the job needs as many as were signed, whatever the gate says of some of them."""
+    names = list(dict.fromkeys(name.lower() for name in nodes))
+    if len(names) < run.nodes_needed:
+        said = _("%(run)s needs %(needed)s nodes and you named %(named)s; name every node that it runs on.")
+        raise MoveRefused(said % {"run": run.slug, "needed": run.nodes_needed, "named": len(names)})
+    return names
+
+
+def _ask_locked(run: Run, nodes: Sequence[str], purpose: Purpose, now: datetime) -> AskedRun:
+    """The gate's question with every package locked: nobody signs or revokes until this transaction has ended."""
     for layer in Layer:
         lock_package(run, layer)
-    return run_state(run, now=now)
+    return ask_run(context_of_cluster(run.cluster, now=now), run=run.slug, nodes=nodes, purpose=purpose, now=now)
 
 
-def _require_ready(answer: Answer) -> None:
+def _ready_answer(asked: AskedRun) -> Answer:
+    answer = asked.answer()
     if not answer.ready:
         raise NotReady(answer)
+    return answer
 
 
-def _basis(state: RunState) -> list[dict[str, object]]:
+def _basis(layers: Mapping[Layer, LayerState]) -> list[dict[str, object]]:
     """The signatures that stand now; a layer that is not signed (past an override) is not among them."""
     return [
         {"layer": layer.value, "digest": held.digest, "round": held.round, "signatures": list(held.counting)}
-        for layer, held in state.layers.items()
+        for layer, held in layers.items()
         if held.signed
     ]
 

@@ -12,7 +12,6 @@ from django.test.utils import CaptureQueriesContext
 
 from checks.domain.verdicts import Purpose
 from checks.models import NodeItemState, NodeReadiness, Role, ScopeState
-from checks.selectors.launching import launch_of
 from checks.services.starts import NotReady, note_restart, note_start
 from tests.api.run_lab import RunGate, told
 from tests.lab import NOON
@@ -71,7 +70,7 @@ def test_a_row_that_says_what_a_node_is_is_told_apart(gate: RunGate) -> None:
     lost = NodeItemState.objects.filter(node__hostname="gpu001", item__in=["gpu-firmware", "gpu-pcie-width"])
     number = lost.update(raw="unknown", reason="not_measured", blocks=2)
     NodeReadiness.objects.filter(node__hostname="gpu001").update(start_bad=number, health_bad=number)
-    rows = launch_of(gate.signing.state(), ["gpu001"], Purpose.RESTART).nodes.bad_rows
+    rows = gate.signing.ask(["gpu001"], Purpose.RESTART).launch.nodes.bad_rows
 
     assert {(row.item, row.identifies) for row in rows} == {("gpu-firmware", True), ("gpu-pcie-width", False)}
 

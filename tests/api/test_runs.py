@@ -192,7 +192,10 @@ def test_nothing_is_noted_of_a_start_while_the_gate_is_closed(operator: Operator
 
     assert refused(response) == (409, "not_ready")
     assert operator.read("/llama-70b").json()["stage"] == "draft"
-    assert refused(operator.send("post", "/llama-70b/restarted", nodes="gpu001", reason="crash")) == (409, "not_ready")
+    assert refused(operator.send("post", "/llama-70b/restarted", nodes="gpu[001-002]", reason="crash")) == (
+        409,
+        "not_ready",
+    )
 
 
 @pytest.mark.parametrize("kind", [TokenKind.GATE, TokenKind.AGENT, TokenKind.ENROLMENT])

@@ -107,6 +107,16 @@ def test_whoever_edits_a_threshold_does_not_approve_the_result(signing: Signing)
     signing.sign(Role.PLATFORM, Layer.FRAMEWORK)
 
 
+def test_an_edit_that_was_asked_for_before_the_signatures_and_took_effect_after_them_is_one(signing: Signing) -> None:
+    """It waited for a lock: its time is the older one, its number in the ledger is not."""
+    own = {"sysctl-somaxconn": {"live": {"threshold": 32768, "reason": "noise", "source": "ours"}}}
+    editor = signing.people[Role.PLATFORM]
+    signing.sign(Role.PLATFORM, Layer.SYSTEM)
+    set_overrides(cluster=signing.cluster, overrides=own, by=editor, reason="noise", now=NOON - MINUTE)
+    with pytest.raises(MayNotSign, match="overrides_changed"):
+        signing.sign(Role.PLATFORM, Layer.SYSTEM)
+
+
 def test_a_threshold_outdates_its_own_layer_only(signing: Signing) -> None:
     signing.sign_all()
     own = {"sysctl-somaxconn": {"live": {"threshold": 32768, "reason": "noise", "source": "ours"}}}

@@ -17,6 +17,7 @@ from checks.domain.policy import DEFAULT_POLICY
 from checks.domain.signoff import SignState
 from checks.domain.verdicts import Layer
 from checks.models import LedgerEntry, PolicyVersion, Revocation, Role, Signature
+from checks.services.clusters import set_overrides
 from checks.services.people import end_role
 from checks.services.policies import approve_policy, propose_policy
 from checks.services.signing import revoke_signature
@@ -148,6 +149,26 @@ def test_a_signature_and_a_policy_at_once_never_leave_a_signature_that_counts_un
     assert signing.state().layers[Layer.SYSTEM].state is not SignState.SIGNED
 
 
+def test_a_threshold_that_somebody_edits_while_another_signs_waits_for_the_signature(
+    signing: Signing, connect_as: Connect
+) -> None:
+    """``hold_cluster`` in ``lock_package``: without it the edit counts before a signature that never saw it, and the
+    editor, who had a hand in it since, could sign the result.
+    """
+    held = connect_as("app")
+    held.execute("SELECT pg_advisory_xact_lock(hashtext('countersign.ledger'))")
+    signer = Background(lambda: signing.sign(Role.PLATFORM, Layer.SYSTEM))
+    assert calls_waiting(1)
+    editor = Background(lambda: edit_threshold(signing))
+    assert calls_waiting(2)
+    waits_for = held.execute("SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype <> 'advisory'").fetchone()
+    held.rollback()
+    acts = (signer.result(), editor.result())
+
+    assert codes([*acts]) == ["signed", "signed"]
+    assert waits_for == (1,)
+
+
 def test_a_role_that_ends_while_its_holder_waits_signs_nothing(signing: Signing, connect_as: Connect) -> None:
     """``_held`` after ``lock_package``: asked before the wait, the role was still there."""
     signing.sign(Role.HARDWARE)
@@ -192,3 +213,9 @@ def change_policy(signing: Signing) -> None:
     """Two leads agree on it."""
     other = person("other-lead", signing.cluster, Role.LEAD)
     approve_policy(policy=another_policy(signing), by=other, proof=proof(), now=NOON)
+
+
+def edit_threshold(signing: Signing) -> None:
+    """A lead lowers a threshold of the system layer."""
+    own = {"sysctl-somaxconn": {"live": {"threshold": 32768, "reason": "noise", "source": "ours"}}}
+    set_overrides(cluster=signing.cluster, overrides=own, by=signing.people[Role.LEAD], reason="noise", now=NOON)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from checks.domain.answers import Basis
-from checks.models import LedgerEntry, Override, Role, Run, RunStart, Stage
-from checks.selectors.launching import answer_start
+from checks.models import LedgerEntry, NodeItemState, NodeReadiness, Override, Role, Run, RunStart, Stage
+from checks.selectors.gate_sql import MOST_ROWS
 from checks.services.overrides import OverrideRefused, end_override, force_open
 from checks.services.permissions import MayNot
 from checks.services.runs import MoveRefused
@@ -63,6 +63,18 @@ def test_a_start_freezes_what_it_stands_on(started: Signing) -> None:
     assert sorted(part["layer"] for part in start.basis) == ["data", "framework", "operations", "physical", "system"]
     assert start.restart_until == NOON + timedelta(days=13)  # ten days from day 1 on, and a fifth longer
     assert (entry.data["nodes"], entry.data["gate"]) == ("gpu[001-002]", "signed")
+
+
+@pytest.mark.parametrize("nodes", ["gpu001", "gpu001,GPU001"])
+def test_a_run_is_not_started_on_fewer_nodes_than_were_signed_for(signing: Signing, nodes: str) -> None:
+    signing.sign_all()
+    with pytest.raises(MoveRefused, match="needs 2 nodes and you named 1"):
+        note_start(run=signing.run, nodes=nodes, by=signing.people[Role.LEAD], now=NOON)
+
+
+def test_a_run_does_not_come_back_on_fewer_nodes_than_were_signed_for(started: Signing) -> None:
+    with pytest.raises(MoveRefused, match="needs 2 nodes and you named 1"):
+        note_restart(run=started.run, nodes="gpu001", by=None, reason="crash", now=NOON)
 
 
 def test_a_run_is_started_once(started: Signing) -> None:
@@ -144,9 +156,20 @@ def test_a_node_from_outside_the_pool_takes_nobodys_place(started: Signing) -> N
 # Override
 
 
+def test_an_override_lists_every_row_that_is_in_the_way(signing: Signing) -> None:
+    """An answer shows a hundred of them; whoever forces the gate open accepts all there are."""
+    lost = NodeItemState.objects.filter(node__hostname="gpu001").exclude(cadence="start")
+    number = lost.update(raw="unknown", reason="not_measured", blocks=2, severity="blocker", shadow=False)
+    NodeReadiness.objects.filter(node__hostname="gpu001").update(start_bad=number, health_bad=number)
+    forced(signing)
+
+    assert number > MOST_ROWS
+    assert signing.ask(NAMES).answer().ready
+
+
 def test_a_forced_gate_says_so_and_looks_like_no_signature(signing: Signing) -> None:
     override = forced(signing)
-    answer = answer_start(signing.state(), NAMES)
+    answer = signing.ask(NAMES).answer()
 
     assert (answer.ready, answer.basis) == (True, Basis.OVERRIDE)
     assert {one.state for one in answer.signatures} == {"unsigned"}
@@ -157,7 +180,7 @@ def test_a_forced_gate_says_so_and_looks_like_no_signature(signing: Signing) -> 
 def test_a_new_blocker_closes_a_forced_gate_again(signing: Signing) -> None:
     forced(signing)
     later(signing, 5, gpu002={"gpu-pcie-width": {"width": 8}})
-    answer = answer_start(signing.state(at=NOON + 5 * MINUTE), NAMES)
+    answer = signing.ask(NAMES, at=NOON + 5 * MINUTE).answer()
 
     assert not answer.ready
     assert "override_ended" in {why.code for why in answer.reasons}
@@ -165,11 +188,11 @@ def test_a_new_blocker_closes_a_forced_gate_again(signing: Signing) -> None:
 
 def test_a_forced_gate_closes_when_it_is_taken_back_and_at_its_time(signing: Signing) -> None:
     override = forced(signing, until=NOON + 10 * MINUTE)
-    assert not answer_start(signing.state(at=NOON + 11 * MINUTE), NAMES).ready
-    assert answer_start(signing.state(at=NOON + MINUTE), NAMES).ready
+    assert not signing.ask(NAMES, at=NOON + 11 * MINUTE).answer().ready
+    assert signing.ask(NAMES, at=NOON + MINUTE).answer().ready
     end_override(override=override, by=signing.people[Role.LEAD], reason="solved", proof=proof(), now=NOON)
 
-    assert not answer_start(signing.state(at=NOON + MINUTE), NAMES).ready
+    assert not signing.ask(NAMES, at=NOON + MINUTE).answer().ready
 
 
 @pytest.mark.parametrize(

@@ -32,11 +32,11 @@ def _runs(lab: Lab, now: datetime) -> None:
 def test_a_start_at_a_closed_gate_is_refused_with_what_to_do_and_the_nodes_stay_typed(lab: Lab) -> None:
     quill = lab.sight("quill")
     assert f'href="{STARTED}"' in quill.text(RUN)
-    response = quill.client.post(STARTED, {"nodes": "gpu-002"})
+    response = quill.client.post(STARTED, {"nodes": "gpu-[002,001]"})
     page = response.content.decode()
     assert response.status_code == 409
     assert "The gate is closed for these nodes, so nothing was noted" in page
-    assert 'value="gpu-002"' in page
+    assert 'value="gpu-[002,001]"' in page
     assert not RunStart.objects.exists()
 
 

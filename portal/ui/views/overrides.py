@@ -26,7 +26,7 @@ def open_by_force(request: PersonRequest, slug: str) -> HttpResponse:
     """Force the gate open past exactly what stands in the way now, which the page lists."""
     run, now = _led(request, slug).run, timezone.now()
     state = run_state(run, now=now)
-    blockers = blockers_now(state)
+    blockers = blockers_now(run, now=now)
     accepted, shown = [accepted_said(state, entry) for entry in blockers], name_of(blockers)
     form = OverrideForm(posted(request), initial={"shown": shown})
     more: dict[str, object] = {"accepted": accepted, "include": "ui/act/_accepted.html"}

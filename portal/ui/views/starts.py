@@ -11,9 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checks.models import Run, Stage
-from checks.selectors.launching import start_of
 from checks.selectors.nodesets import fold_node_set
-from checks.selectors.runs import pool_of
+from checks.selectors.runs import pool_of, start_of
 from checks.services.starts import note_restart, note_start, replace_node
 from portal.ui.act_forms import reason_field
 from portal.ui.acting import Act, act_page, posted
