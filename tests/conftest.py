@@ -33,6 +33,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not {"browser", "journeys"}.isdisjoint(item.path.parts))
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Journeys share a portal by their group: where the groups fall apart, they disturb each other and take twice."""
+    apart = [item for item in session.items if item.get_closest_marker("xdist_group") and "@" not in item.nodeid]
+    if session.config.getoption("loadgroup", default=False) and apart:
+        raise pytest.UsageError("pytest-xdist does not keep groups together with this pytest; see pyproject.toml.")
+
+
 @pytest.fixture(scope="session")
 def databases() -> Iterator[TestDatabases]:
     """The session's PostgreSQL server and its databases."""

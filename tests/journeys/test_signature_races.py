@@ -135,7 +135,7 @@ def test_whoever_signs_while_a_node_changes_signed_what_was_there_or_is_refused(
         answer, _ = at_once(signing(sender, raced, "hardware", shown), wear)
         signed = answer.path == raced.path
         outcomes["signed" if signed else "refused"] += 1
-        assert signed or (answer.status == 409 and "What changed while you were looking" in answer.text), answer.text
+        assert signed or (answer.status == 409 and "has changed since you opened the page" in answer.text), answer.text
         assert counting(raced) == []
         assert layers(raced.gate())["physical"] == "outdated"
         if not signed:
