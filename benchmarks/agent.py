@@ -213,3 +213,7 @@ def main() -> None:
     print(f"CPU of a full tick / bare start and POST: {ratio:.1f} (goal: <= 3.5)")
     facts = len(json.loads(gzip.decompress(largest))["facts"])
     print(f"largest report: {len(largest)} bytes gzipped for {facts} facts (goal: < 10 kB for 60)")
+
+
+if __name__ == "__main__":
+    main()
