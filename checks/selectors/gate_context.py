@@ -45,6 +45,11 @@ class GateCluster(msgspec.Struct, frozen=True):
     judged_under: dict[str, str]
     health_serves_as_launch: bool = False
 
+    @classmethod
+    def of(cls, cluster: Cluster) -> "GateCluster":
+        """The same of a cluster that was read already."""
+        return cls(**{name: getattr(cluster, name) for name in cls.__struct_fields__})
+
 
 @dataclass(frozen=True, slots=True)
 class GateContext:

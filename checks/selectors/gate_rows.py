@@ -163,6 +163,13 @@ def odd_of(compared: Iterable[Compared], rules: Rules) -> Iterator[Why]:
         yield from odd_ones(rules[profile].items[key], found)
 
 
+def odd_among(cluster: GateCluster, nodes: Sequence[str], *, now: datetime) -> tuple[Why, ...]:
+    """Who of *nodes* differs from its like; one statement."""
+    rules = rules_of(cluster)
+    rows = read_rows(cluster, nodes, purpose=Purpose.START, rules=rules, now=now)
+    return tuple(odd_of(rows.compared or (), rules))
+
+
 def _summary_of(row: NodeRow, names: Mapping[str, str], *, purpose: Purpose) -> NodeSummary:
     expected = {Cadence.TICK: row.tick_expected, Cadence.DAILY: row.daily_expected}
     until = {Cadence.TICK: row.tick_until, Cadence.DAILY: row.daily_until}

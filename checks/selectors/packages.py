@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
+from checks.domain.answers import Why
 from checks.domain.package import Header, Package, WaiverFacts, shared_digest
 from checks.domain.policy import LayerPolicy
 from checks.domain.signoff import LayerState, SignatureFacts, SignState, layer_state, restart_until
@@ -16,11 +17,14 @@ from checks.models import Manifest, Run, Signature
 from checks.selectors.blockers import SignBlocker
 from checks.selectors.contributors import Contributors, contributors_of
 from checks.selectors.delegations import is_in_force
+from checks.selectors.gate_context import GateCluster
+from checks.selectors.gate_rows import odd_among
 from checks.selectors.policies import PolicyInForce, policy_in_force
 from checks.selectors.pool_rows import (
     PoolNode,
     by_node,
     evidence_ends,
+    odd_blockers,
     pool_nodes,
     row_blockers,
     settled_failures,
@@ -59,6 +63,12 @@ class RunState:
     def interval(self) -> timedelta:
         """How often the cluster's nodes report."""
         return timedelta(seconds=self.run.cluster.interval_s)
+
+    @cached_property
+    def odd(self) -> tuple[Why, ...]:
+        """Nodes of the pool that differ from their like; one statement, the first time."""
+        living = [node.hostname for node in self.nodes if not node.retired]
+        return odd_among(GateCluster.of(self.run.cluster), living, now=self.now)
 
     @property
     def restart_until(self) -> datetime:
@@ -142,11 +152,12 @@ def current_packages(run: Run, *, now: datetime) -> dict[Layer, PackageView]:
 
 
 def package_view(state: RunState, layer: Layer) -> PackageView:
-    """One layer as its signers see it; two statements on top of *state*."""
+    """One layer as its signers see it; two statements on top of *state*, and one for all layers."""
     waivers = [waiver for waiver in state.waivers if waiver.layer is layer]
     of_nodes = [
         *whole_node_blockers(state.nodes, state.run, layer, state.now),
         *row_blockers(state.nodes, layer, waivers, state.now),
+        *odd_blockers(state.odd, state.nodes, layer, waivers),
     ]
     of_all = [*shared_blockers(state.shared, layer, waivers, interval=state.interval, now=state.now)]
     blocked = by_node(of_nodes)

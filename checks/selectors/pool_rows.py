@@ -7,6 +7,7 @@ from datetime import datetime
 
 from django.db.models import Min, Q, QuerySet
 
+from checks.domain.answers import Why
 from checks.domain.freshness import is_stale
 from checks.domain.package import WaiverFacts
 from checks.domain.profiles import Ruleset
@@ -90,6 +91,17 @@ def row_blockers(
         code = _code_of_row(raw, settled, pending, reason, is_stale(until, now), waived)
         if code:
             yield SignBlocker(names[str(node_id)], item, subject, code, str(node_id), detail)
+
+
+def odd_blockers(
+    odd: Iterable[Why], nodes: Iterable[PoolNode], layer: Layer, waivers: Iterable[WaiverFacts]
+) -> Iterator[SignBlocker]:
+    """Rows that pass by themselves, and differ from those of the other nodes where all must be the same."""
+    uuids = {node.hostname: node.uuid for node in nodes}
+    accepted = {(waiver.item, node) for waiver in waivers for node in waiver.nodes}
+    for why in odd:
+        if why.layer == layer and (why.item, uuids[why.node]) not in accepted:
+            yield SignBlocker(why.node, why.item, why.subject, why.code, uuids[why.node], str(why.value or ""))
 
 
 def evidence_ends(nodes: Collection[PoolNode], layer: Layer) -> dict[str, datetime]:

@@ -1,5 +1,6 @@
 """Who may do what in a cluster. Every grant and its end is a ledger entry."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.contrib.auth import get_user_model
@@ -85,6 +86,28 @@ def end_role(
     ended, _ = Membership.objects.filter(user_id=user.pk, cluster=cluster, role=role).delete()
     if ended:
         write_entry(what="role_ended", target=f"{user} {role}", who=by, cluster=cluster, reason=reason, now=now)
+
+
+@transaction.atomic
+def set_active(
+    *, user: AbstractBaseUser, active: bool, by: AbstractBaseUser | None, reason: str, now: datetime
+) -> None:
+    """Close an account, or open it again; what a closed one signed counts no more from this second on."""
+    person = get_user_model().objects.select_for_update(no_key=True).get(pk=user.pk)
+    if person.is_active == active:
+        return
+    person.is_active = active
+    person.save(update_fields=["is_active"])
+    what = "account_opened" if active else "account_closed"
+    write_entry(what=what, target=person.get_username(), who=by, reason=reason, now=now)
+
+
+def note_account_changed(
+    *, user: AbstractBaseUser, what: str, fields: Sequence[str], by: AbstractBaseUser | None, now: datetime
+) -> None:
+    """Write down what an administrator did to an account: *what*, and the names of the *fields* that changed."""
+    data = {"fields": [*fields], "active": user.is_active}
+    write_entry(what=what, target=user.get_username(), who=by, now=now, data=data)
 
 
 def note_proof_changed(*, user: AbstractBaseUser, what: str, target: str, now: datetime) -> None:

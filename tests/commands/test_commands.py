@@ -137,6 +137,20 @@ def test_a_taken_name_is_refused_in_one_sentence(helios: Cluster) -> None:
         manage("person", "add", "hana")
 
 
+def test_a_closed_account_is_closed_with_a_reason_and_opened_again_with_one(helios: Cluster) -> None:
+    manage("person", "add", "hana")
+    manage("person", "close", "hana", "--reason", "left the company")
+    people = get_user_model().objects
+    closed = people.get(username="hana")
+    manage("person", "close", "hana", "--reason", "twice changes nothing")
+    manage("person", "reopen", "hana", "--reason", "came back")
+    acts = LedgerEntry.objects.filter(what__startswith="account_").order_by("seq").values_list("what", "reason")
+
+    assert not closed.is_active
+    assert people.get(username="hana").is_active
+    assert [*acts] == [("account_closed", "left the company"), ("account_opened", "came back")]
+
+
 def test_an_ended_role_is_gone_and_says_why(helios: Cluster) -> None:
     manage("person", "add", "hana", "--role", "lead", "--cluster", "helios")
     manage("person", "end", "hana", "--role", "lead", "--cluster", "helios", "--reason", "moved on")

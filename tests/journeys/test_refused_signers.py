@@ -142,5 +142,6 @@ def close_account(browser: Browser, team: Team, name: str) -> None:
     page.get_by_role("link", name=team.who(name)).click()
     page.get_by_label("Active", exact=True).uncheck()
     page.get_by_role("button", name="Save", exact=True).click()
+    admin.prove()
     expect(page.get_by_text("was changed successfully")).to_be_visible()
     admin.close()

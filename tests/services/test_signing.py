@@ -228,6 +228,18 @@ def test_a_missing_statement_keeps_its_layer_from_being_signed(signing: Signing)
     ]
 
 
+def test_a_node_with_other_firmware_than_the_rest_is_left_out_by_name(signing: Signing) -> None:
+    """It passes by itself; the gate refuses it, so nobody is asked to sign it."""
+    vbios = {"gpu-firmware": {"vbios": "96.00.89.00.02"}}
+    for minutes in (1, 7, 13):  # until it has settled
+        signing.fleet.report("gpu003", at=NOON + minutes * MINUTE, cadence="daily", changed=vbios)
+    view = signing.view(Layer.SYSTEM, at=NOON + 13 * MINUTE)
+    told = {(one.hostname, one.item, one.code) for one in view.blockers}
+
+    assert told == {("gpu003", "gpu-firmware", "not_uniform")}
+    assert [node.hostname for node in view.left_out] == ["gpu003"]
+
+
 def test_a_node_that_fails_is_left_out_by_name(signing: Signing) -> None:
     tick(signing.fleet, "gpu003", at=NOON + 5 * MINUTE, changed={"gpu-pcie-width": {"width": 8}})
     view = signing.view(at=NOON + 5 * MINUTE)

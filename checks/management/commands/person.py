@@ -1,4 +1,4 @@
-"""``manage.py person add|address|grant|end``."""
+"""``manage.py person add|address|grant|end|close|reopen``."""
 
 import secrets
 from argparse import ArgumentParser
@@ -11,18 +11,19 @@ from django.utils import timezone
 
 from checks.management.acts import find_cluster, told_in_one_line
 from checks.models import Role
-from checks.services.people import add_person, change_address, end_role, grant_role
+from checks.services.people import add_person, change_address, end_role, grant_role, set_active
 
 
 class Command(BaseCommand):
     """People and their roles in clusters."""
 
     help = (
-        "Add a person (a password is made and printed once), change an address, grant a role in a cluster, or end it."
+        "Add a person (a password is made and printed once), change an address, grant a role in a cluster or end it, "
+        "close an account or open it again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """``add NAME [--email A] [--role R --cluster C]``, ``address NAME A``, ``grant NAME --role R …``, ``end …``."""
+        """``add NAME [--email A] [--role R --cluster C]``, ``address NAME A``, ``grant …``, ``close …``."""
         verbs = parser.add_subparsers(dest="verb", required=True)
         for verb, needed in (("add", False), ("grant", True), ("end", True)):
             one = verbs.add_parser(verb)
@@ -36,7 +37,10 @@ class Command(BaseCommand):
         address = verbs.add_parser("address")
         address.add_argument("username")
         address.add_argument("email")
-        verbs.choices["end"].add_argument("--reason", default="ended with manage.py person end")
+        for verb in ("close", "reopen"):
+            verbs.add_parser(verb).add_argument("username")
+        for verb in ("end", "close", "reopen"):
+            verbs.choices[verb].add_argument("--reason", default=f"manage.py person {verb}", help="for the ledger")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Do the one act."""
@@ -70,6 +74,16 @@ class Command(BaseCommand):
         role, reason = Role(options["role"]), options["reason"]
         end_role(user=user, cluster=cluster, role=role, by=None, reason=reason, now=timezone.now())
         self.stdout.write(f"{user} is not {role} in {cluster} any more.")
+
+    def _close(self, options: dict[str, Any]) -> None:
+        user = _find_person(options["username"])
+        set_active(user=user, active=False, by=None, reason=options["reason"], now=timezone.now())
+        self.stdout.write(f"{user} cannot sign in any more, and what they signed counts no more.")
+
+    def _reopen(self, options: dict[str, Any]) -> None:
+        user = _find_person(options["username"])
+        set_active(user=user, active=True, by=None, reason=options["reason"], now=timezone.now())
+        self.stdout.write(f"{user} can sign in again.")
 
 
 def _find_person(username: str) -> AbstractBaseUser:
