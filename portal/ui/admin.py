@@ -13,15 +13,15 @@ from django.utils.translation import gettext_lazy as _
 
 from checks.services.people import note_account_changed
 from portal.accounts.models import User
-from portal.ui.step_up import step_up
+from portal.ui.step_up import proof_first, step_up
 
 # Providers come from the settings, tokens are not kept, and nobody gets an identity written on them.
 for model in (SocialApp, SocialToken, SocialAccount):
     admin.site.unregister(model)
 
 
-@method_decorator(step_up, name="changeform_view")
-@method_decorator(step_up, name="user_change_password")
+@method_decorator([proof_first, step_up], name="changeform_view")
+@method_decorator([proof_first, step_up], name="user_change_password")
 @admin.register(User)
 class AccountAdmin(UserAdmin):
     """Makes and deactivates accounts; nobody is deleted, because signatures name people."""
@@ -43,8 +43,8 @@ class AccountAdmin(UserAdmin):
         return logged
 
 
-@method_decorator(step_up, name="delete_view")
-@method_decorator(step_up, name="changelist_view")
+@method_decorator([proof_first, step_up], name="delete_view")
+@method_decorator([proof_first, step_up], name="changelist_view")
 @admin.register(SocialAccount)
 class IdentityAdmin(admin.ModelAdmin):
     """Who somebody is at the identity provider: read, or taken off, so that their next sign-in ties it anew."""

@@ -58,6 +58,18 @@ def step_up(view: View) -> View:
     return proved
 
 
+def proof_first(view: View) -> View:
+    """Ask for the proof before the form is shown, where what was sent would not survive the way to it."""
+
+    @wraps(view)
+    def proved(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.method != "POST" and proof_of(request, now=timezone.now()) is None:
+            ask_for_proof(request)
+        return view(request, *args, **kwargs)
+
+    return proved
+
+
 def ask_for_proof(request: HttpRequest) -> None:
     """Send the person to prove themselves; a form comes back by itself, a page by its address.
 

@@ -46,6 +46,15 @@ def test_closing_an_account_takes_a_fresh_proof(root: User, ada: User, client: C
     assert ada.is_active
 
 
+def test_the_proof_is_asked_for_before_the_form(root: User, ada: User, client: Client) -> None:
+    """An address with what was searched for in it does not come back with a form that was sent."""
+    client.force_login(root)
+    page = f"/admin/accounts/user/{ada.pk}/change/?_changelist_filters=q%3Dada"
+
+    assert client.get(page).headers["Location"].startswith("/accounts/reauthenticate/")
+    assert proved(root).get(page).status_code == 200
+
+
 def test_closing_an_account_stands_in_the_ledger_with_who_did_it(root: User, ada: User) -> None:
     answer = proved(root).post(f"/admin/accounts/user/{ada.pk}/change/", form_of(ada, is_active=None))
     entry = LedgerEntry.objects.get(what="account_changed")
