@@ -11,6 +11,19 @@ from checks.models.runs import Run
 _PERSON = settings.AUTH_USER_MODEL
 
 
+class TakenBack(models.Model):
+    """The end of something before its time: who did it, when and why."""
+
+    append_only = True
+
+    by = models.ForeignKey(_PERSON, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(_("at"))
+    reason = models.TextField(_("reason"))
+
+    class Meta:
+        abstract = True
+
+
 class PolicyVersion(models.Model):
     """Who signs which layer of a cluster's runs, and for how long, as one person proposed it.
 
@@ -104,15 +117,10 @@ class Delegation(models.Model):
         ]
 
 
-class DelegationEnd(models.Model):
+class DelegationEnd(TakenBack):
     """A delegation taken back before its time."""
 
-    append_only = True
-
     delegation = models.OneToOneField(Delegation, on_delete=models.PROTECT, related_name="end")
-    by = models.ForeignKey(_PERSON, on_delete=models.PROTECT, related_name="+")
-    at = models.DateTimeField(_("at"))
-    reason = models.TextField(_("reason"))
 
 
 class Meaning(models.TextChoices):
@@ -164,15 +172,10 @@ class Signature(models.Model):
         return f"{self.printed_name} · {self.role} · {self.package}"
 
 
-class Revocation(models.Model):
+class Revocation(TakenBack):
     """A signature taken back."""
 
-    append_only = True
-
     signature = models.OneToOneField(Signature, on_delete=models.PROTECT, related_name="revocation")
-    by = models.ForeignKey(_PERSON, on_delete=models.PROTECT, related_name="+")
-    at = models.DateTimeField(_("at"))
-    reason = models.TextField(_("reason"))
 
 
 class PinnedEvidence(models.Model):
@@ -218,15 +221,10 @@ class WaiverApproval(models.Model):
     at = models.DateTimeField(_("at"))
 
 
-class WaiverEnd(models.Model):
+class WaiverEnd(TakenBack):
     """A waiver taken back before its time."""
 
-    append_only = True
-
     waiver = models.OneToOneField(Waiver, on_delete=models.PROTECT, related_name="end")
-    by = models.ForeignKey(_PERSON, on_delete=models.PROTECT, related_name="+")
-    at = models.DateTimeField(_("at"))
-    reason = models.TextField(_("reason"))
 
 
 class Override(models.Model):
@@ -254,15 +252,10 @@ class Override(models.Model):
         ]
 
 
-class OverrideEnd(models.Model):
+class OverrideEnd(TakenBack):
     """An override taken back before its time."""
 
-    append_only = True
-
     override = models.OneToOneField(Override, on_delete=models.PROTECT, related_name="end")
-    by = models.ForeignKey(_PERSON, on_delete=models.PROTECT, related_name="+")
-    at = models.DateTimeField(_("at"))
-    reason = models.TextField(_("reason"))
 
 
 class Attestation(models.Model):
