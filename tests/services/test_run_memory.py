@@ -1,5 +1,6 @@
 """A run's question goes through the gate's memory: no signature or override outlives its writing, or its end."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
@@ -13,12 +14,15 @@ from checks.selectors import gate_context, readiness
 from checks.selectors.gate_context import context_of_token
 from checks.selectors.gate_memory import Memory
 from checks.selectors.readiness import answer_in
+from checks.services.delegations import delegate
 from checks.services.overrides import force_open
 from checks.services.signing import revoke_signature
 from checks.services.starts import note_start
 from checks.services.tokens import parse_bearer
-from tests.lab import NOON, bearer
-from tests.signed import Signing, a_signable_run, proof, tick
+from tests.api.run_lab import all_report, narrow_link, waived
+from tests.lab import HOUR, MINUTE, NOON, bearer
+from tests.people import person
+from tests.signed import SIGNERS, Signing, a_signable_run, proof, tick
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -79,3 +83,42 @@ def test_a_remembered_answer_ends_with_the_override_that_it_rests_on(asker: Aske
 
     assert said == [Decision.READY, Decision.READY, Decision.NOT_READY]
     assert asker.statements(NOON + PART + MOMENT) == 1
+
+
+def _rests_on_a_waiver(signing: Signing) -> datetime:
+    at = NOON + 20 * MINUTE
+    narrow_link(signing, "gpu003", at=at)
+    waived(signing, "gpu003", until=at + PART, at=at)
+    signing.sign_all(at=at)
+    return at + PART
+
+
+def _rests_on_a_delegation(signing: Signing) -> datetime:
+    helper = person("helper", signing.cluster, Role.HARDWARE)
+    held = delegate(
+        cluster=signing.cluster, role=Role.HARDWARE, giver=signing.people[Role.HARDWARE], receiver=helper,
+        starts_at=NOON - HOUR, ends_at=NOON + PART, reason="holiday", proof=proof(), now=NOON,
+    )  # fmt: skip
+    signing.sign(Role.HARDWARE, by=helper, delegation=held)
+    for layer, role in SIGNERS[1:]:
+        signing.sign(role, layer)
+    return NOON + PART - MOMENT  # over in the very moment that it names
+
+
+def _rests_on_signatures_of_72_hours(signing: Signing) -> datetime:
+    signing.sign_all()
+    end = NOON + 72 * HOUR
+    for name in ("gpu001", "gpu002", "gpu003"):
+        signing.fleet.report(name, at=end - 10 * MINUTE, cadence="daily")
+    for minutes in (10, 5, 1):
+        all_report(signing, end - minutes * MINUTE)
+    return end
+
+
+@pytest.mark.parametrize("begin", [_rests_on_a_waiver, _rests_on_a_delegation, _rests_on_signatures_of_72_hours])
+def test_a_remembered_answer_ends_with_what_it_rests_on(asker: Asker, begin: Callable[[Signing], datetime]) -> None:
+    """*begin* returns the last moment at which it holds."""
+    end = begin(asker.signing)
+    said = [asker.ask(now, nodes="gpu003").decision for now in (end - PART / 2, end, end + MOMENT)]
+
+    assert said == [Decision.READY, Decision.READY, Decision.NOT_READY]

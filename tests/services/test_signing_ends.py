@@ -92,6 +92,23 @@ def test_a_signature_expires_and_the_same_digest_can_be_signed_again(signing: Si
     assert (again.round, of_layer(signing, Layer.SYSTEM, at=later)) == (2, SignState.SIGNED)
 
 
+def test_after_73_hours_both_sign_the_unchanged_physical_layer_again(signing: Signing) -> None:
+    first = [signing.sign(Role.HARDWARE), signing.sign(Role.PLATFORM)]
+    later = NOON + 73 * HOUR
+    for name in ("gpu001", "gpu002", "gpu003"):
+        signing.fleet.report(name, at=later - 16 * MINUTE, cadence="daily")
+        for minutes in (15, 10, 5, 0):
+            tick(signing.fleet, name, at=later - minutes * MINUTE)
+    assert of_layer(signing, at=later) is SignState.EXPIRED
+    again = [signing.sign(Role.HARDWARE, at=later)]
+    assert of_layer(signing, at=later) is SignState.HALF
+    again.append(signing.sign(Role.PLATFORM, at=later))
+
+    assert {one.manifest_id for one in again} == {one.manifest_id for one in first}
+    assert [one.round for one in again] == [2, 2]
+    assert of_layer(signing, at=later) is SignState.SIGNED
+
+
 def test_a_signature_never_outlives_what_was_stated_and_does_not_renew_itself(signing: Signing) -> None:
     """Stated for 21 days at 11:58; a policy without expiry would let the signature stand for ever."""
     signature = signing.sign(Role.LEAD, Layer.OPERATIONS)
