@@ -9,6 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from django.test import Client
+from django.urls import resolve
 from pytest_django import Settings
 
 from checks.models import (
@@ -31,10 +32,12 @@ from checks.services.proofs import Proof
 from checks.services.tokens import issue_token
 from checks.services.waivers import ask_waiver
 from portal.accounts.models import User
+from portal.ui.urls import urlpatterns
 from tests.fleet import Fleet, person
 from tests.ui.conftest import seen_by
 from tests.ui.signing import RUN, SIGN_DATA, Lab, make_lab, sent
 from tests.ui.test_step_up import FORM as POLICY
+from tests.ui.test_step_up import prove
 
 CLUSTER = "/clusters/helios/"
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -153,6 +156,20 @@ def _done(lab: Lab, now: datetime) -> Acts:
     )
 
 
+# Pages of machines and of the whole site; and the verifier, which is the same file for everybody who is signed in.
+NOT_OF_SIGN_OFF = {
+    "board", "clusters", "cluster", "cluster_csv", "enrol", "revoke_enrolment", "item", "node", "decision", "recheck",
+    "node_item", "status", "verifier",
+}  # fmt: skip
+
+
+def test_no_address_of_sign_off_is_left_out(asked: list[Address]) -> None:
+    held = {resolve(one.path).url_name for one in asked}
+
+    assert held | NOT_OF_SIGN_OFF == {route.name for route in urlpatterns}
+    assert not held & NOT_OF_SIGN_OFF
+
+
 def test_nobody_sees_any_of_it_without_signing_in(asked: list[Address]) -> None:
     for one in asked:
         _is_sent_to_sign_in(Client(), one.path)
@@ -220,6 +237,18 @@ def test_no_act_of_sign_off_is_done_without_a_fresh_proof(lab: Lab, asked: list[
         if not one.path.endswith(WITHOUT_PROOF):
             response = client.post(one.path, POLICY | {"meaning": "reviewed", "role": "lead", "digest": "0" * 64})
             assert response.status_code in (302, 405), one.path
+    assert _counted() == before
+
+
+@pytest.mark.parametrize("role", sorted(set(Role) - ALLOWED[LEAD]))
+def test_a_fresh_proof_gives_no_role_what_it_may_not_do(lab: Lab, asked: list[Address], role: Role) -> None:
+    client = seen_by(person(f"some-{role}", lab.fleet.cluster, role)).client
+    prove(client, "/")
+    before = _counted()
+    closed = [one for one in asked if role not in ALLOWED[one.who]]
+    for one in closed:
+        response = client.post(one.path, POLICY | {"role": "lead", "item": "ops-runbook", "hours": "1", "ticket": "x"})
+        assert response.status_code in (403, 405), (one.path, role)
     assert _counted() == before
 
 
