@@ -14,7 +14,7 @@ from checks.certificate.verify_certificate import FAILED, HELD, MISUSED, UNCERTA
 from checks.domain.certificate import read_certificate
 from checks.domain.policy import DEFAULT_POLICY, Policy
 from checks.domain.verdicts import Layer
-from tests.certificate.making import KEY_ID, NODES, WAIVER, Change, Signing, certificate
+from tests.certificate.making import KEY_ID, NODES, WAIVER, Change, Signing, certificate, signed_anchor
 
 SCRIPT = Path(verify_certificate.__file__)
 
@@ -184,6 +184,17 @@ LIES: dict[str, tuple[Change, str]] = {
     "an entry": (set_in("ledger", 0, "reason", to="none"), "entry 40 of the ledger was changed"),
     "an entry left out": (lambda body: body["ledger"].pop(2), "does not follow"),
     "the last entry left out": (lambda body: body["ledger"].pop(), "not in the ledger"),
+    "order of entries": (
+        lambda body: body["ledger"].insert(1, body["ledger"].pop(2)), "does not follow",
+    ),
+    "an anchor of another chain": (
+        lambda body: body.update(anchor=signed_anchor(body["anchor"], head="ab" * 32)), "does not name the last entry",
+    ),
+    "an older anchor": (
+        lambda body: body.update(
+            anchor=signed_anchor(body["anchor"], seq=body["ledger"][0]["seq"], head=body["ledger"][0]["digest"])
+        ), "does not name the last entry",
+    ),
     "an anchor's head": (set_in("anchor", "head", to="ab" * 32), "does not name the last entry"),
     "an anchor's time": (set_in("anchor", "at", to="2026-11-29T15:00:00.000000+00:00"), "does not hold"),
     "an anchor's key": (set_in("anchor", "key_id", to="ab" * 32), "another key"),

@@ -142,6 +142,17 @@ def test_the_serving_role_cannot_put_the_guards_aside(app: psycopg.Connection, s
     assert refused(app, statement)
 
 
+def test_the_serving_role_becomes_no_other_role(app: psycopg.Connection) -> None:
+    """Whatever roles the server has: those that write everywhere, and the owner."""
+    others = [name for (name,) in app.execute("SELECT rolname FROM pg_roles WHERE rolname <> 'app'").fetchall()]
+    member = "SELECT rolname FROM pg_roles WHERE rolname <> 'app' AND pg_has_role('app', oid, 'MEMBER')"
+    ways = ("SET ROLE {}", "SET LOCAL ROLE {}", "SET SESSION AUTHORIZATION {}")
+    done = [way.format(name) for name in others for way in ways if not refused(app, way.format(name))]
+
+    assert {"owner", "postgres", "pg_write_all_data"} <= {*others}
+    assert done == app.execute(member).fetchall() == []
+
+
 def test_the_serving_role_cannot_change_the_servers_own_settings(app: psycopg.Connection) -> None:
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         app.execute("ALTER SYSTEM SET session_replication_role = replica")
