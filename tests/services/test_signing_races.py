@@ -176,8 +176,11 @@ def test_a_role_that_ends_while_its_holder_waits_signs_nothing(signing: Signing,
     held.execute("SELECT FROM checks_signoffpackage WHERE layer = 'physical' FOR NO KEY UPDATE")
     waiting = Background(lambda: signing.sign(Role.PLATFORM))
     assert calls_waiting(1)
-    leaver = signing.people[Role.PLATFORM]
-    end_role(user=leaver, cluster=signing.cluster, role=Role.PLATFORM, by=None, reason="left", now=NOON)
+    leaver, cluster = signing.people[Role.PLATFORM], signing.cluster
+    ended = Background(
+        lambda: end_role(user=leaver, cluster=cluster, role=Role.PLATFORM, by=None, reason="left", now=NOON)
+    )
+    ended.result()  # which waits for nobody: the signer holds nothing yet
     held.rollback()
 
     assert waiting.result().code == "may_not_sign"

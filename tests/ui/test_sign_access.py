@@ -219,7 +219,7 @@ def test_no_token_of_any_kind_opens_or_does_anything(
 
 # Pages that are looked at, and what people do to a run that nobody signs for.
 WITHOUT_PROOF = (
-    "/new/", "/preview/", "/change/", "/stage/", "/history/", "/record/", "/started/", "/restarted/", "/replaced/",
+    "/runs/new/", "/preview/", "/change/", "/stage/", "/history/", "/record/", "/started/", "/restarted/", "/replaced/",
     "/state/",
 )  # fmt: skip
 
