@@ -1,27 +1,44 @@
 """Accounts and identities, for administrators of the site: each act takes a fresh proof and is in the ledger."""
 
+from functools import wraps
 from typing import Any
 
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext_lazy as _
 
 from checks.services.people import note_account_changed
 from portal.accounts.models import User
-from portal.ui.step_up import proof_first, step_up
+from portal.ui.step_up import NoProofPossibleError, View, proof_first, step_up
 
 # Providers come from the settings, tokens are not kept, and nobody gets an identity written on them.
 for model in (SocialApp, SocialToken, SocialAccount):
     admin.site.unregister(model)
 
 
-@method_decorator([proof_first, step_up], name="changeform_view")
-@method_decorator([proof_first, step_up], name="user_change_password")
+def _proved(view: View) -> View:
+    """Let nobody see or send the form without a fresh proof; who can give none is refused as the admin site refuses."""
+    asked = proof_first(step_up(view))
+
+    @wraps(view)
+    def proved(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            return asked(request, *args, **kwargs)
+        except NoProofPossibleError as error:
+            raise PermissionDenied(error.message) from error
+
+    return proved
+
+
+@method_decorator(_proved, name="changeform_view")
+@method_decorator(_proved, name="user_change_password")
 @admin.register(User)
 class AccountAdmin(UserAdmin):
     """Makes and deactivates accounts; nobody is deleted, because signatures name people."""
@@ -43,8 +60,8 @@ class AccountAdmin(UserAdmin):
         return logged
 
 
-@method_decorator([proof_first, step_up], name="delete_view")
-@method_decorator([proof_first, step_up], name="changelist_view")
+@method_decorator(_proved, name="delete_view")
+@method_decorator(_proved, name="changelist_view")
 @admin.register(SocialAccount)
 class IdentityAdmin(admin.ModelAdmin):
     """Who somebody is at the identity provider: read, or taken off, so that their next sign-in ties it anew."""

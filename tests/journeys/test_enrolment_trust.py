@@ -231,13 +231,15 @@ def test_a_plan_can_name_no_path_no_command_and_no_unbounded_number(
     stranger.answer = lambda asked: Reply.of_json(200, evil, ETag='"e"') if asked.method == "GET" else served(asked)
     look_at(enrolled, stranger.url)
 
+    began = time.monotonic()
     assert enrolled.tick()["reports"]
 
     covered = {item for report in stranger.reports() for item in report["covered"]}
     assert "sysctl-somaxconn" in covered
     assert all(re.fullmatch("[a-z][a-z-]+", item) for item in covered), covered
     assert not mark.exists()
-    assert enrolled.tick()["reports"] == []  # an interval of a millisecond is five seconds at least
+    at_once = enrolled.tick()["reports"]  # an interval of a millisecond is five seconds at least
+    assert at_once == [] or time.monotonic() - began >= 5
     assert {asked.path for asked in stranger.asked} == {"/api/v1/agent/plan", "/api/v1/reports"}
 
 

@@ -55,6 +55,12 @@ def test_the_proof_is_asked_for_before_the_form(root: User, ada: User, client: C
     assert proved(root).get(page).status_code == 200
 
 
+def test_an_administrator_who_can_prove_nothing_is_refused(ada: User, client: Client) -> None:
+    client.force_login(User.objects.create_superuser("root-without-password"))
+
+    assert client.get(f"/admin/accounts/user/{ada.pk}/change/").status_code == 403
+
+
 def test_closing_an_account_stands_in_the_ledger_with_who_did_it(root: User, ada: User) -> None:
     answer = proved(root).post(f"/admin/accounts/user/{ada.pk}/change/", form_of(ada, is_active=None))
     entry = LedgerEntry.objects.get(what="account_changed")
