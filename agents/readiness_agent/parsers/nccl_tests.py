@@ -14,6 +14,7 @@ from readiness_agent.parsers.terminal import finished_lines
 
 _MARK = re.compile(r"^(?:\[[0-9]+,[0-9]+\]<std(?:out|err)>: ?|[A-Za-z0-9._-]+: (?=\s*[#0-9]))")
 _NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,6})?"
+_NOT_CHECKED = "N/A"
 _ERROR = r"N/A|[0-9]{1,18}|[0-9]\.?[0-9]*e[+-][0-9]{2}"
 _HALF = rf"\s+({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})\s+({_ERROR})"
 _ROW = re.compile(
@@ -38,7 +39,8 @@ class Row(NamedTuple):
     size: int
     algbw: Optional[float]
     busbw: Optional[float]
-    error: str
+    errors: Tuple[str, ...]
+    """Of the buffers apart, and in place where that was checked: not every operation can be."""
     busbw_in_place: Optional[float]
 
 
@@ -67,8 +69,9 @@ def _row(line: str) -> Optional[Row]:
     found = _ROW.fullmatch(line)
     if not found:
         return None
-    size, _, algbw, busbw, error, _, _, in_place, _ = found.groups()
-    return Row(int(size), decimal(algbw), decimal(busbw), error, decimal(in_place))
+    size, _, algbw, busbw, apart, _, _, in_place, there = found.groups()
+    errors = (apart,) if there == _NOT_CHECKED else (apart, there)
+    return Row(int(size), decimal(algbw), decimal(busbw), errors, decimal(in_place))
 
 
 def _head(reading: Reading, lines: List[str], body: str) -> Optional[int]:
@@ -91,8 +94,8 @@ def _validation(body: str) -> Optional[bool]:
 
 def _correctness(reading: Reading, rows: List[Row], lines: List[str], validated: Optional[bool]) -> None:
     """Wrong values, unless nothing was checked: then ``0 OK`` is empty talk."""
-    errors = [row.error for row in rows]
-    if validated is False or "N/A" in errors:
+    errors = [error for row in rows for error in row.errors]
+    if validated is False or _NOT_CHECKED in errors:
         return
     outside = whole(_only(_BOUNDS, lines))
     reading.fact("out_of_bounds", outside, "count")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Dict, List, NamedTuple, Optional
+from typing import Dict, List, NamedTuple, Optional, Union
 
 from readiness_agent.parsers.saved import Reading, Saved, whole
 
@@ -33,6 +33,7 @@ _LAST = {
     "samples per second": ("samples_per_second", "per_second"),
     "TFLOPs": ("tflops", "TFLOP/s"),
 }
+_FIRST_TOO = ("learning_rate", "loss_scale")
 
 
 class Record(NamedTuple):
@@ -121,10 +122,16 @@ def _extreme(reading: Reading, records: List[Record], name: str, fact: str) -> N
 
 
 def _latest(reading: Reading, records: List[Record], name: str, fact: str, unit: str) -> None:
+    """The last value, and of what a trainer changes by itself the first one, too."""
     told = [record.values[name] for record in records if _is_finite(record.values.get(name))]
     if told:
-        value = told[-1]
-        reading.fact(fact, int(value) if value.is_integer() and abs(value) < 2**63 else value, unit)
+        reading.fact(fact, _plain(told[-1]), unit)
+        if fact in _FIRST_TOO:
+            reading.fact(f"{fact}_first", _plain(told[0]), unit)
+
+
+def _plain(value: float) -> Union[int, float]:
+    return int(value) if value.is_integer() and abs(value) < 2**63 else value
 
 
 def _hangs(reading: Reading, hangs: List[List[str]], text: str) -> None:
