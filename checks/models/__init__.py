@@ -7,7 +7,7 @@ from checks.models.history import Flip, Gap
 from checks.models.ledger import LedgerAnchor, LedgerEntry, LedgerWatch
 from checks.models.notices import Notice, NoticeMark
 from checks.models.reports import Evidence, NodeMemory, Report, ReportReceipt, ValueRollup
-from checks.models.runs import OVER, Run, RunNode, RunStart, Stage, StartKind
+from checks.models.runs import OVER, Run, RunEvidence, RunNode, RunStart, Stage, StartKind
 from checks.models.signoff import (
     Attestation,
     AttestedFile,
@@ -69,6 +69,7 @@ __all__ = [
     "Revocation",
     "Role",
     "Run",
+    "RunEvidence",
     "RunNode",
     "RunStart",
     "ScopeState",

@@ -16,6 +16,7 @@ from checks.selectors.pages_access import ACTING_ROLES
 from checks.selectors.runs import LEADING_ROLES, LED_STAGES, pool_of
 from checks.services.ledger import write_entry
 from checks.services.permissions import require_prose, require_reason, require_role
+from checks.services.run_judging import audited_items, judge_run_items
 from checks.services.run_spec import SPEC_FIELDS, InvalidRun, RunSpec, check_run
 
 #: Where a run may go from where it is. *running* comes from a start that was told, and from nowhere else.
@@ -138,6 +139,8 @@ def revise_run(
     if nodes is not None:
         acts.append(("pool_set", _swap_pool(run, nodes)))
     _require_enough(run, len(pool_of(run)))
+    if "artefacts" in changes:  # what was audited may be another file than the run's own now, or the same again
+        judge_run_items(run, audited_items(run), now=now)
     for what, data in acts:
         _write(what, run, by, token, reason, now, data)
     return run

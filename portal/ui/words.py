@@ -123,6 +123,7 @@ ACTS: dict[str, Promise] = {
     "gate_forced_open": pgettext_lazy("act", "forced the gate open"),
     "override_ended": pgettext_lazy("act", "ended the override"),
     "attested": pgettext_lazy("act", "stated a result"),
+    "run_measured": pgettext_lazy("act", "measured the run"),
     "run_started": pgettext_lazy("act", "told that it started"),
     "run_restarted": pgettext_lazy("act", "told that it came back"),
     "run_node_replaced": pgettext_lazy("act", "put a spare in"),

@@ -58,13 +58,14 @@ def push_evidence(config: Config, token: str, run: str, document: Dict[str, Any]
     Raises:
         AgentError: exit 3, the portal is away, or it refused, with its reason.
     """
+    body, made = pack(document), time.monotonic()
     if len(json_bytes(document)) > MOST_PLAIN:
         raise AgentError(
             "the audit found more than the portal takes at once (8 MiB): audit fewer files at a time", AWAY
         )
     for pause in (*PAUSES, None):
         try:
-            answer = _post(config, token, run, document)
+            answer = _post(config, token, run, body, time.monotonic() - made)
         except Unreachable as error:
             if pause is None:
                 raise AgentError(f"{error}; nothing was sent: run the audit again when it is back", AWAY) from None
@@ -79,10 +80,11 @@ def push_evidence(config: Config, token: str, run: str, document: Dict[str, Any]
     raise AssertionError  # the last try has returned or raised
 
 
-def _post(config: Config, token: str, run: str, document: Dict[str, Any]) -> Answer:
+def _post(config: Config, token: str, run: str, body: bytes, age: float) -> Answer:
+    headers = {"Content-Encoding": "gzip", "Report-Age": f"{age:.3f}"}
     portal = Portal(config, token)  # a connection that was late is not used again
     try:
-        return portal.post(f"/api/v1/runs/{quote(run, safe='')}/evidence", {"Content-Encoding": "gzip"}, pack(document))
+        return portal.post(f"/api/v1/runs/{quote(run, safe='')}/evidence", headers, body)
     finally:
         portal.close()
 
