@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any, Dict, List, Optional, Tuple
 
-from readiness_agent.parsers.saved import Reading, Saved, whole
+from readiness_agent.parsers.saved import JSON_INTEGER_MAX, Reading, Saved, whole
 
 ROOTS = ("DCGM Diagnostic", "DCGM GPU Diagnostic")
 """Of version 4, and of version 3."""
@@ -122,7 +122,7 @@ def _warnings(reading: Reading, result: Dict[str, Any], name: str) -> None:
         sentence = one.get("warning") if isinstance(one, dict) else one
         reading.problem(f"{name}: {str(sentence)[:300]}")
         error = one.get("error_id") if isinstance(one, dict) else None
-        if isinstance(error, int) and not isinstance(error, bool):
+        if isinstance(error, int) and not isinstance(error, bool) and abs(error) <= JSON_INTEGER_MAX:
             reading.fact("error_id", error, "count", name)
 
 

@@ -90,7 +90,7 @@ def _amount(unit: str) -> Callable[[Optional[str]], Optional[float]]:
     def read(cell: Optional[str]) -> Optional[float]:
         number, _, found = (cell or "").strip().partition(" ")
         value = decimal(number) if found == unit else None
-        return int(value) if value is not None and value.is_integer() else value
+        return int(value) if value is not None and value.is_integer() and abs(value) < 2**63 else value
 
     return read
 
