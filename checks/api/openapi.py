@@ -99,6 +99,7 @@ PLAN: Final = shape(
         "poll_after": _SECONDS,
         "tick": _STRINGS,
         "daily": _STRINGS,
+        "offline": _STRINGS,
         "recheck": {"type": "array", "items": shape({"id": {"type": "integer"}, "items": _STRINGS})},
         "allow": {"type": "object", "additionalProperties": {"type": "boolean"}},
     }

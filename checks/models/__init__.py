@@ -30,6 +30,7 @@ from checks.models.signoff import (
 )
 from checks.models.states import NodeItemState, NodeReadiness, ScopeState
 from checks.models.tokens import Token, TokenKind
+from checks.models.windows import MaintenanceWindow, NodeClaim
 
 __all__ = [
     "OVER",
@@ -47,11 +48,13 @@ __all__ = [
     "LedgerAnchor",
     "LedgerEntry",
     "LedgerWatch",
+    "MaintenanceWindow",
     "Manifest",
     "ManifestBlob",
     "Meaning",
     "Membership",
     "Node",
+    "NodeClaim",
     "NodeItemState",
     "NodeMemory",
     "NodeReadiness",
