@@ -24,7 +24,7 @@ _ROW = re.compile(
 )
 _ASKED = re.compile(r"maxBytes ([0-9]{1,18})\b")
 _VALIDATION = re.compile(r"validation: ([01])\b")
-_RANK = re.compile(r"#?\s*Rank\s+([0-9]{1,7}) .*device\s+[0-9]+ \[0x[0-9a-fA-F]+\] (.+)")
+_RANK = re.compile(r"#?\s*Rank\s+([0-9]{1,7}) .*device\s+[0-9]+ \[[0-9a-fA-FxX:.]+\] (.+)")
 _NRANKS = re.compile(r"\bnranks ([0-9]{1,6})\b")
 _COLUMNS = re.compile(r"#?\s+(?:size\s+count|bytes\s+N)\s+type\b")
 _VERSION = re.compile(r"NCCL version (\S+)")
