@@ -126,6 +126,25 @@ def judge_audited(
     return after
 
 
+def judge_derived(
+    before: StateRow,
+    item: Item,
+    facts: Sequence[Fact],
+    problems: Sequence[Problem],
+    *,
+    observed_at: datetime,
+    min_gap: timedelta,
+    now: datetime,
+) -> StateRow:
+    """The row after what several nodes measured was put together: it settles as a node's row of its cadence does."""
+    value = measure(item, facts, problems, NOTHING_KNOWN, observed_at=observed_at, boot_id="").value
+    judgement = judge(item, value, now=now)
+    settled = settle(_settled_of(before, None), judgement.verdict, item=item, observed_at=observed_at, min_gap=min_gap)
+    after = _with_judgement(before, item, value, judgement, settled, now)
+    after.counted_at = settled.counted_at
+    return after
+
+
 def judge_row_again(before: StateRow, ruleset: Ruleset, *, now: datetime) -> StateRow:
     """One row under *ruleset* from its stored value alone; itself where nothing changes."""
     return _row_again(before, ruleset, now)
