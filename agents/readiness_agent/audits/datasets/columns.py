@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from readiness_agent.audits.datasets.formats import ARROW_FILE, PARQUET
@@ -23,6 +24,7 @@ ROWS = 1024
 """Rows that are taken apart at once."""
 
 _BUFFER = 1 << 20
+_STREAM_END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 _PURPOSE = "the contents of Parquet and Arrow files"
 
 
@@ -55,8 +57,8 @@ def read_columns(path: str, name: str, start: Any, wanted: Wanted) -> Iterator[B
                     piece = batch.slice(offset, ROWS)
                     is_last = offset + ROWS >= batch.num_rows
                     yield _taken_apart(pyarrow, piece, fields, end if is_last else None, file.tell())
-    except pyarrow.ArrowException as error:
-        raise Damaged(f"it is damaged: {_first_line(error)}") from None
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _what_it_is(error) from None
 
 
 def count_rows(path: str, name: str) -> int:
@@ -68,8 +70,8 @@ def count_rows(path: str, name: str) -> int:
             if table.rows is not None:
                 return table.rows
             return sum(batch.num_rows for batch, _ in table.slices(None, []))
-    except pyarrow.ArrowException as error:
-        raise Damaged(f"it is damaged: {_first_line(error)}") from None
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _what_it_is(error) from None
 
 
 def _open(pyarrow: Any, file: Any, name: str) -> Table:
@@ -115,6 +117,9 @@ def _open_arrow_stream(pyarrow: Any, file: Any) -> Table:
                 yield batch.select(columns) if columns else batch, number + 1
         if file.read(1):
             raise Damaged("bytes follow its end: files that were put together are no stream")
+        file.seek(-len(_STREAM_END), os.SEEK_END)
+        if file.read() != _STREAM_END:
+            raise Damaged("it has no end of stream: whoever wrote it was stopped")
 
     return Table(None, opened.schema, slices)
 
@@ -136,8 +141,8 @@ def width_of(path: str, name: str, wanted: Wanted) -> Tuple[int, bool]:
             schema = _open(pyarrow, file, name).schema
             fields = choose_fields({field.name: _holds(pyarrow, field.type) for field in schema}, wanted)
             kind = schema.field(fields.ids).type.value_type if fields.ids else None
-    except pyarrow.ArrowException as error:
-        raise Damaged(f"it is damaged: {_first_line(error)}") from None
+    except (pyarrow.ArrowException, OSError) as error:
+        raise _what_it_is(error) from None
     return (kind.bit_width, pyarrow.types.is_signed_integer(kind)) if kind is not None else (0, False)
 
 
@@ -179,5 +184,9 @@ def _ids_of(pyarrow: Any, column: Any) -> Dict[str, Any]:
     }
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+def _what_it_is(error: Exception) -> Exception:
+    """pyarrow says that a file breaks off with an OSError that no system call gave."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error
+    first_line = (str(error).splitlines() or [type(error).__name__])[0][:200]
+    return Damaged(f"it is damaged: {first_line}")

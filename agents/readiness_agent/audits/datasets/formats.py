@@ -27,6 +27,7 @@ INDEX_MAGIC = b"MMIDIDX\x00\x00"
 
 _HEAD = 4096
 _BUFFER = 1 << 20
+_GZIP_BITS = 31
 _PREFIXES = (
     (b"PAR1", PARQUET), (b"ARROW1\x00\x00", ARROW_FILE), (INDEX_MAGIC, MEGATRON_INDEX), (b"\x93NUMPY", NUMPY),
 )  # fmt: skip
@@ -78,6 +79,8 @@ def _inside(path: str, compression: str) -> bytes:
     """The first bytes under the compression; none of what is damaged from the start."""
     with open(path, "rb") as raw:
         try:
+            if compression == GZIP:  # not through a file: what it reads before the damage would be lost
+                return zlib.decompressobj(_GZIP_BITS).decompress(raw.read(_BUFFER), _HEAD)
             return open_text(raw, compression).read(_HEAD)
         except damage(compression):
             return b""

@@ -6,7 +6,16 @@ import os
 from typing import Any, Iterator, Tuple
 
 from readiness_agent.audits.datasets.columns import count_rows, read_columns, width_of
-from readiness_agent.audits.datasets.formats import ARROW_FILE, ARROW_STREAM, JSONL, MEGATRON, NUMPY, PARQUET, TEXT
+from readiness_agent.audits.datasets.formats import (
+    ARROW_FILE,
+    ARROW_STREAM,
+    JSONL,
+    MEGATRON,
+    NUMPY,
+    PARQUET,
+    TEXT,
+    ZSTD,
+)
 from readiness_agent.audits.datasets.indexed import (
     index_faults,
     read_index,
@@ -17,6 +26,7 @@ from readiness_agent.audits.datasets.indexed import (
 from readiness_agent.audits.datasets.inventory import Shard
 from readiness_agent.audits.datasets.lines import count_lines, read_lines
 from readiness_agent.audits.datasets.records import Batch, Unclear, Wanted
+from readiness_agent.audits.datasets.zstd_frames import check_frames
 
 _COLUMNS = (PARQUET, ARROW_FILE, ARROW_STREAM)
 
@@ -54,7 +64,9 @@ def token_width(shard: Shard, wanted: Wanted) -> Tuple[int, bool]:
 
 def structure_faults(shard: Shard) -> Iterator[Tuple[str, str]]:
     """Where a shard contradicts the file that describes it, before it is read. Raises as `read_shard`."""
-    if shard.kind.format == MEGATRON:
+    if shard.kind.compression == ZSTD:
+        check_frames(shard.path)
+    elif shard.kind.format == MEGATRON:
         yield from index_faults(read_index(shard.index_path), shard.size)
     elif shard.kind.format == NUMPY:
         header = read_numpy_header(shard.path)
@@ -76,6 +88,8 @@ def rows_of(shard: Shard) -> int:
         if len(shape) == 1:
             raise Unclear("an array of one dimension has no records")
         return shape[0]
+    if shard.kind.compression == ZSTD:
+        check_frames(shard.path)
     if name in (JSONL, TEXT):
         return count_lines(shard.path, shard.kind)
     raise Unclear(f"{os.path.basename(shard.path)} is of no format that is known")

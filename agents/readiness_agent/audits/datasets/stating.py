@@ -145,7 +145,7 @@ def _state_by_sample(notes: Notes, audited: Audited) -> None:
     if not audited.asked.data_parallel:
         _ask_for(notes, item, "--data-parallel N, which is world size / (tensor x pipeline x context parallel)")
         return
-    unknown = sum(one.rows - one.numbered for one in tallies)
+    unknown = sum(one.unnumbered if one.numbered else one.rows for one in tallies)
     if unknown or not any(one.numbered for one in tallies):
         said = f"{unknown} of {sum(one.rows for one in tallies)} records carry no whole number as their sample id"
         notes.problem(item, NOT_CAPTURED, f"{said}: name its field with --sample-id, or the loader's own index files")
