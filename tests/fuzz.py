@@ -110,7 +110,7 @@ class Judge:
             bad, good = verdict is Verdict.FAIL, verdict in (Verdict.PASS, Verdict.WARN)
             (failing if bad else passing if good else set()).add(key)
         if kind in WHOLE_FILES:
-            (failing if problems or not facts or _states_failure(facts) else passing).add(FILE)
+            (failing if failing or problems or not facts or _states_failure(facts) else passing).add(FILE)
         return Seen(frozenset(failing), frozenset(passing))
 
 
