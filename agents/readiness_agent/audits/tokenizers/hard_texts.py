@@ -6,7 +6,8 @@ from typing import Iterable, Iterator, List, NamedTuple
 
 SPECIAL_LOOK_ALIKES = (
     "<s>", "</s>", "<unk>", "<pad>", "[CLS]", "[SEP]", "[MASK]", "[INST]", "[/INST]", "<|endoftext|>", "<|im_start|>",
-    "<|im_end|>", "<|begin_of_text|>", "<|eot_id|>", "<bos>", "<eos>", "<｜end▁of▁sentence｜>", "< s >", "<S>", "<|endoftext |>",
+    "<|im_end|>", "<|begin_of_text|>", "<|eot_id|>", "<bos>", "<eos>", "<｜end▁of▁sentence｜>", "< s >", "<S>",
+    "<|endoftext |>",
 )  # fmt: skip
 """Special tokens of families of models, and texts that only look like them."""
 

@@ -128,10 +128,8 @@ def _shown(value: Any) -> str:
 def special_tokens(files: TokenizerFiles) -> List[str]:
     """Texts of all tokens that are added or special."""
     added = list(_added(files.fast)) if files.fast is not None else []
-    return [
-        *added,
-        *(str(value) for name, value in _told(files).items() if name.endswith("_token") and value != "null"),
-    ]
+    named = [value for name, value in _told(files).items() if name.endswith("_token") and value != "null"]
+    return [*added, *(value for value in named if isinstance(value, str))]
 
 
 def highest_id(files: TokenizerFiles) -> Optional[int]:
