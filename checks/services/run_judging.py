@@ -18,8 +18,8 @@ from checks.models import Run, RunEvidence, ScopeState
 from checks.selectors.rules import ruleset_for
 from checks.selectors.shared_rows import subject_of
 from checks.services.judging import judge_audited
+from checks.services.run_facts import facts_of_portal
 from checks.services.scope_rows import as_state, lock_scope_row, write_back
-from checks.services.tags import tag_facts
 
 #: What an audit can speak about: not what a node holds, and not what a whole cluster shares.
 AUDITED_SCOPES: Final = frozenset({Scope.RUN, Scope.ARTEFACT, Scope.DATASET})
@@ -63,7 +63,7 @@ def _judge_item(run: Run, ruleset: Ruleset, item: Item, words: Sequence[RunEvide
     facts = [fact for one in words for fact in _facts(run, item, one)]
     problems = [problem for one in words for problem in _problems(run, item, one)]
     row = lock_scope_row(run.cluster, item, subject_of(item.scope, run), now=now)
-    after = judge_audited(as_state(row), item, facts + tag_facts(run, item, facts, now=now), problems, now=now)
+    after = judge_audited(as_state(row), item, facts + facts_of_portal(run, item, facts, now=now), problems, now=now)
     after.observed_at = words[0].observed_at
     after.valid_until = valid_until(words[-1].observed_at, item.cadence, timedelta(0), item)
     after.evidence = next((one.texts[item.key] for one in words if item.key in one.texts), "")

@@ -33,6 +33,8 @@ MOVES: Final[Mapping[str, frozenset[str]]] = {
 # What may change in a run that is on its way: what it is called and whose it is, not what was signed.
 _UNSIGNED_FIELDS: Final = frozenset({"name", "owner"})
 _FIXED: Final = OVER | {Stage.RUNNING}
+# Parts of a run that audited evidence is held against.
+_AUDITED: Final = frozenset({"artefacts", "planned_start", "planned_end"})
 _NAMES_SHOWN = 10
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
@@ -139,7 +141,7 @@ def revise_run(
     if nodes is not None:
         acts.append(("pool_set", _swap_pool(run, nodes)))
     _require_enough(run, len(pool_of(run)))
-    if "artefacts" in changes:  # what was audited may be another file than the run's own now, or the same again
+    if _AUDITED & changes.keys():  # what was audited may be another file than the run's own now, or the plan longer
         judge_run_items(run, audited_items(run), now=now)
     for what, data in acts:
         _write(what, run, by, token, reason, now, data)

@@ -236,6 +236,19 @@ def test_two_runs_that_save_to_one_place_are_counted(sender: Sender, fleet: Flee
     assert [one.json()["verdicts"][0]["verdict"] for one in (first, second)] == ["pass", "fail"]
 
 
+def test_a_time_limit_is_held_against_the_plan_as_it_stands(sender: Sender, run: Run, fleet: Fleet) -> None:
+    told = facts(
+        "scheduler-fit", time_limit=(864_000, "seconds"), reservation_covers=(True, "bool"), requeue=(True, "bool")
+    )
+    sender.send(document(covered=["scheduler-fit"], facts=told))
+    before = row("scheduler-fit").raw
+    lead = person("mei", fleet.cluster, Role.LEAD)
+    changes = {"planned_end": run.planned_end + timedelta(days=1)}
+    edit_run(run=run, changes=changes, by=lead, reason="", now=NOON)
+
+    assert (before, row("scheduler-fit").raw) == ("pass", "fail")
+
+
 def test_a_living_node_of_the_cluster_sends_with_its_own_token(sender: Sender, fleet: Fleet) -> None:
     response = sender.send(document(), token=bearer(TokenKind.AGENT, node=fleet.node("gpu001")))
 

@@ -71,7 +71,7 @@ def test_fp16_with_a_scaler_is_seen_in_all_spellings(tmp_path: Path, imported: s
     ("code", "scaler"),
     [
         ("import torch\nwith torch.cuda.amp.autocast():\n    f()\n", "none"),
-        ("import torch\ns = torch.amp.GradScaler(enabled=False)\nwith torch.autocast('cuda'):\n    s.scale(f())", "none"),
+        ("import torch\ns = torch.amp.GradScaler(enabled=0)\nwith torch.autocast('cuda'):\n    s.scale(f())", "none"),
         ("import torch\ns = torch.cuda.amp.GradScaler()\nwith torch.autocast('cuda'):\n    f().backward()\n", "none"),
     ],
     ids=["no scaler", "a scaler that is off", "a scaler that nobody uses"],
