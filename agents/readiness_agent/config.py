@@ -54,6 +54,12 @@ class Config(NamedTuple):
     rendezvous: str = ""
     allow_disruptive: bool = False
     housekeeping_cpu: int = -1
+    fio_dir: str = ""
+    s3_endpoint: str = ""
+    s3_bucket: str = ""
+    s3_region: str = ""
+    s3_prefix: str = ""
+    s3_credentials: str = ""
 
     def probe_context(self) -> ProbeContext:
         """The part of it that probes may know."""
