@@ -60,7 +60,7 @@ def _latest_words(run: Run, item: Item) -> list[RunEvidence]:
 
 
 def _judge_item(run: Run, ruleset: Ruleset, item: Item, words: Sequence[RunEvidence], now: datetime) -> ScopeState:
-    facts = [fact for one in words for fact in _facts(run, item, one)]
+    facts = [fact for one in reversed(words) for fact in _facts(run, item, one)]  # of two of one moment the last counts
     problems = [problem for one in words for problem in _problems(run, item, one)]
     row = lock_scope_row(run.cluster, item, subject_of(item.scope, run), now=now)
     after = judge_audited(as_state(row), item, facts + facts_of_portal(run, item, facts, now=now), problems, now=now)

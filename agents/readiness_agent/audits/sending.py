@@ -14,6 +14,7 @@ from readiness_agent.config import Config
 from readiness_agent.errors import AgentError
 from readiness_agent.facts import UNREADABLE
 from readiness_agent.files import json_bytes
+from readiness_agent.lines import plain
 from readiness_agent.push import pack
 from readiness_agent.report import MAX_EVIDENCE, MAX_TEXT, new_report_id, rfc3339
 from readiness_agent.transport import Answer, Portal, Unreachable, retry_after
@@ -48,7 +49,9 @@ def evidence_document(tool: str, result: AuditResult, hostname: str, finished_un
         "facts": [_fact(fact) for fact in result.facts if _is_sendable(fact)][:MOST_FACTS],
         "problems": [{**one._asdict(), "detail": _text(one.detail, MAX_TEXT)} for one in problems][:MOST_PROBLEMS],
         "evidence": [_evidence(one) for one in (*result.evidence, *_findings(tool, result))][:MOST_TEXTS],
-        "artefacts": [{**one._asdict(), "name": _text(one.name, 150)} for one in result.artefacts][:MOST_ARTEFACTS],
+        "artefacts": [{**one._asdict(), "name": _text(plain(one.name)[-150:], 150)} for one in result.artefacts][
+            :MOST_ARTEFACTS
+        ],
     }
 
 

@@ -23,6 +23,12 @@ from tests.training_setups import DEEPSPEED, LAUNCH, fault, write_setup
         ("state = {'step': 1}\nstate['model'] = model.state_dict()\ntorch.save(state, path)", 1),
         ("safetensors.torch.save_file(model.state_dict(), path)", 1),
         ("torch.save(optimizer.state_dict(), path)", 1),
+        ("torch.save(time_series_model.state_dict(), path)", 1),
+        ("torch.save(dialog_net.state_dict(), path)", 1),
+        ("torch.save(ema.state_dict(), path)", 1),
+        ("torch.save({'state': net.module.state_dict()}, path)", 1),
+        ("torch.save(lr_scheduler.state_dict(), path)", 0),
+        ("torch.save(model.config, path)", 0),
         ("torch.save(torch.get_rng_state(), path)", 0),
         ("torch.save(scheduler.state_dict(), path)", 0),
         ("torch.save({'sampler': sampler.state_dict(), 'args': vars(args)}, path)", 0),
@@ -206,3 +212,26 @@ def test_damaged_json_never_raises_and_never_passes(tmp_path: Path, text: str) -
 
     assert facts(result).get(("checkpoint-api", "tag_validation_lenient")) is not False
     assert ("zero-offload-compat", "nvme_offload") not in facts(result)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = 'a' * 10 ** 9\ny = 'b%999999999d' % 1\nengine.save_checkpoint(x, tag=y)\n",
+        "x = " + "(" * 300 + "1" + ")" * 300 + "\n",
+        "x = " + "1 + " * 20_000 + "1\n",
+        "a = b\nb = a\nengine.save_checkpoint(a, tag=b)\n",
+        "x = f'{x}'\nengine.save_checkpoint(x)\n",
+    ],
+    ids=["huge", "deep", "long", "circular", "itself"],
+)
+def test_code_that_would_hurt_whoever_runs_it_is_looked_at_without_harm(tmp_path: Path, code: str) -> None:
+    result = written(tmp_path, train_py=code)
+
+    assert problems(result, "checkpoint-tag")
+
+
+def test_comments_without_end_cost_no_time(tmp_path: Path) -> None:
+    result = written(tmp_path, ds_json='{"fp16": {"enabled": true},' + "/**/" * 20_000 + "x")
+
+    assert problems(result, "amp-config")

@@ -8,8 +8,8 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 _PIECE = re.compile(
     r'"(?:[^"\\\n]|\\.)*"'  # a text, in which nothing is a comment
-    r"|//[^\n]*|\#[^\n]*|/\*.*?\*/"
-    r"|,(?=(?:\s|//[^\n]*\n|\#[^\n]*\n|/\*.*?\*/)*[}\]])",
+    r"|//[^\n]*|\#[^\n]*|/\*(?:[^*]|\*(?!/))*\*/"
+    r"|,(?=(?:\s|//[^\n]*\n|\#[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*[}\]])",
     re.DOTALL,
 )
 _BIG = 1_000_000

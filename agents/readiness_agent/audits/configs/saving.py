@@ -23,11 +23,19 @@ _DCP = re.compile(
 _BOOSTER = frozenset({"booster.save_model", "booster.save_optimizer", "booster.save_lr_scheduler"})
 _PLAIN = frozenset({"torch.save", "safetensors.torch.save_file", "safetensors.torch.save_model"})
 _LIBRARIES = frozenset({"torch", "numpy", "json", "pickle", "os", "safetensors", "yaml", "wandb", "pathlib", "shutil"})
-_STATEFUL = re.compile(r"model|module|network|\bnet\b|engine|optim|\bfsdp|\bddp|backbone|unet|transformer|policy", re.I)
-_SMALL = re.compile(
-    r"rng|random|sched|sampler|scaler|args|config|epoch|step|iter|meta|stats|metric|log|loss|seed|lr\b|state_of_data|time",
-    re.I,
+_STATEFUL = re.compile(
+    r"model|module|network|(?:^|_)net(?:$|_)|engine|optim|fsdp|ddp|backbone|unet|transformer|policy|ema", re.I
 )
+_SMALL = frozenset({
+    "rng", "random", "scheduler", "sched", "sampler", "scaler", "loader", "dataloader", "generator", "args", "config",
+    "epoch", "step", "steps", "iteration", "iter", "meta", "metadata", "stats", "metric", "metrics", "loss", "losses",
+    "seed", "lr", "time", "history", "progress", "counter", "name", "path", "size", "type", "id",
+})  # fmt: skip
+"""Words for what is no weight."""
+
+_SETTINGS = frozenset({"config", "args", "name", "path", "size", "type", "id"})
+"""Words that make a thing of a model small, whatever stands before them."""
+
 _MODEL_KEYS = re.compile(r"^(?:model|module|network|net|state_dict|weights|optim)|model_state|optimizer", re.I)
 
 
@@ -99,7 +107,7 @@ def _pair_holds(
     held = _holds_weights(resolver, value, function, depth + 1)
     word = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
     if held is None and word:
-        return True if _MODEL_KEYS.search(word) else False if _SMALL.search(word) else None
+        return True if _MODEL_KEYS.search(word) else False if _words(word) & _SMALL else None
     return held
 
 
@@ -109,19 +117,25 @@ def _call_holds(resolver: Resolver, node: ast.Call, function: str, depth: int) -
         pairs = [_pair_holds(resolver, ast.Constant(one.arg), one.value, function, depth) for one in node.keywords]
         return _any(iter(pairs))
     if name.endswith((".state_dict", "get_model_state_dict", "get_state_dict", "get_optimizer_state_dict")):
-        told = _by_name(name.rpartition(".")[0] or name)
-        return True if told is None else told
+        owner = _words(name.rpartition(".")[0] or name)
+        return _STATEFUL.search(name) is not None or not owner & _SMALL
     if name in ("vars", "list", "str", "int", "float") or "get_rng_state" in name or "getstate" in name:
         return False
     return _by_name(name)
 
 
 def _by_name(name: str) -> Optional[bool]:
-    """By what the name says; what is small by its name is small, whatever it is a part of."""
-    last = name.rstrip("()").rpartition(".")[2]
-    if _SMALL.search(last):
+    """By what the name says; one that speaks of a model and of something small decides nothing."""
+    words = _words(name)
+    if words & _SETTINGS:
         return False
-    return True if _STATEFUL.search(name) else None
+    is_stateful, is_small = bool(_STATEFUL.search(name)), bool(words & _SMALL)
+    return None if is_stateful == is_small else is_stateful
+
+
+def _words(name: str) -> Set[str]:
+    """The words of the last part of a dotted name."""
+    return set(name.rstrip("()").rpartition(".")[2].lower().split("_"))
 
 
 def _any(told: Iterator[Optional[bool]]) -> Optional[bool]:

@@ -13,6 +13,8 @@ UNKNOWN = object()
 """Cannot be told; never equal to any value of a program."""
 
 _DEEPEST = 12
+_LONGEST = 10_000
+_LARGEST = 2**63
 _SETTINGS = frozenset({
     "args", "arg", "opt", "opts", "options", "cfg", "config", "conf", "hparams", "training_args", "params", "flags",
 })  # fmt: skip
@@ -94,7 +96,7 @@ class Resolver:
         try:
             if isinstance(node, ast.BinOp):
                 sides = self.value(node.left, function, depth), self.value(node.right, function, depth)
-                return UNKNOWN if UNKNOWN in sides else _OPERATORS[type(node.op)](*sides)
+                return UNKNOWN if UNKNOWN in sides else _reckoned(node.op, *sides)
             if isinstance(node, ast.Compare) and len(node.ops) == 1:
                 sides = self.value(node.left, function, depth), self.value(node.comparators[0], function, depth)
                 return UNKNOWN if UNKNOWN in sides else _COMPARISONS[type(node.ops[0])](*sides)
@@ -137,6 +139,15 @@ class Resolver:
     def _variable(self, name: Any) -> Any:
         told = self._launches.variable(name) if isinstance(name, str) else None
         return UNKNOWN if told is None or told.value is None else told.value
+
+
+def _reckoned(sign: ast.operator, left: Any, right: Any) -> Any:
+    """Numbers, and texts one after the other; nothing that could grow beyond what a person writes."""
+    if isinstance(left, str) and isinstance(right, str) and isinstance(sign, ast.Add):
+        return left + right if len(left) + len(right) <= _LONGEST else UNKNOWN
+    if not all(isinstance(one, (int, float)) and abs(one) < _LARGEST for one in (left, right)):
+        return UNKNOWN
+    return _OPERATORS[type(sign)](left, right)
 
 
 def _plain(text: str) -> Any:
