@@ -9,7 +9,7 @@ from readiness_agent.audits.configs.code import Call, Module, read_module
 from readiness_agent.audits.configs.launches import Launches
 from readiness_agent.audits.configs.lenient import Held, read_object
 from readiness_agent.audits.configs.sources import DEEPSPEED, PYTHON, SCRIPT, Found, Source
-from readiness_agent.audits.configs.values import Resolver
+from readiness_agent.audits.configs.values import Resolver, defaults_of
 from readiness_agent.parsers.run_configs import read_deepspeed_config
 
 _MEGATRON_FLAGS = ("tensor_model_parallel_size", "micro_batch_size", "num_layers")
@@ -38,14 +38,22 @@ class Setup:
         """The run's short name, where the audit is for one: a text that holds it is unique to the job."""
         self.launches = Launches(found.of_kind(SCRIPT))
         self.modules: List[Module] = [read_module(source) for source in found.of_kind(PYTHON)]
+        defaults = defaults_of(self.modules)
+        self._resolvers = {id(module): Resolver(module, defaults, self.launches) for module in self.modules}
+        self._calls: Optional[List[Tuple[Resolver, Call]]] = None
         self.deepspeed: List[DeepSpeed] = [_deepspeed(source) for source in found.of_kind(DEEPSPEED)]
 
     def resolver(self, module: Module) -> Resolver:
         """Resolves expressions of *module*."""
-        return Resolver(module, self.modules, self.launches)
+        return self._resolvers[id(module)]
 
-    def calls(self) -> Iterator[Tuple[Resolver, Call]]:
+    def calls(self) -> Sequence[Tuple[Resolver, Call]]:
         """Every call that this run can reach, with what resolves its arguments."""
+        if self._calls is None:
+            self._calls = list(self._reachable())
+        return self._calls
+
+    def _reachable(self) -> Iterator[Tuple[Resolver, Call]]:
         for module in self.modules:
             resolver = self.resolver(module)
             for call in module.calls:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from typing import Any, Callable, Dict, Optional, Sequence, Type
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Type
 
 from readiness_agent.audits.configs.code import Call, Module, dotted
 from readiness_agent.audits.configs.launches import Launches
@@ -33,10 +33,11 @@ _COMPARISONS: Dict[Type[ast.cmpop], Callable[[Any, Any], bool]] = {
 class Resolver:
     """Resolves expressions of one module: constants, names assigned once, and settings that a launch script gives."""
 
-    def __init__(self, module: Module, modules: Sequence[Module], launches: Launches) -> None:
+    def __init__(self, module: Module, defaults: Mapping[str, Any], launches: Launches) -> None:
+        """*defaults* are those of the settings, from ``defaults_of`` all modules."""
         self._module = module
         self._launches = launches
-        self._defaults = _defaults(modules)
+        self._defaults = defaults
 
     def value(self, node: Optional[ast.AST], function: str = "", depth: int = 0) -> Any:
         """The value of *node* inside of *function*, or ``UNKNOWN``."""
@@ -163,7 +164,7 @@ def _plain(text: str) -> Any:
     return text
 
 
-def _defaults(modules: Sequence[Module]) -> Dict[str, Any]:
+def defaults_of(modules: Sequence[Module]) -> Dict[str, Any]:
     """Defaults of ``add_argument`` anywhere in the code; two parsers that differ decide nothing."""
     found: Dict[str, Any] = {}
     for call in (call for module in modules for call in module.calls if call.method == "add_argument"):
