@@ -16,7 +16,9 @@ JOB_SIZE = 10 * GIB
 """``--size`` of fio is that of one job."""
 FREE_BEFORE = 200 * GIB
 FULL_AFTER = 0.8
+FULL_SECONDS = 300.0
 LEAST_JOB_SIZE = 16 * 1024 * 1024
+SHORTEST_JOB_SIZE = 64 * 1024 * 1024
 LAYOUT_SECONDS = 900.0
 """For writing the files once, before the first read."""
 
@@ -43,6 +45,7 @@ def measure_reads(bench: Bench) -> ProbeResult:
     room = room_in(os.statvfs(parent)) if _is_directory(parent) else Room(0, f"{parent} is no directory")
     if room.job_size < LEAST_JOB_SIZE:
         raise CouldNotMeasure(ERROR, room.short)
+    room = room._replace(job_size=min(room.job_size, size_for(bench.seconds)))
     directory = make_work_directory(parent)
     try:
         answer = bench.source.run(command(directory, room.job_size, bench.seconds), bench.seconds + LAYOUT_SECONDS)
@@ -58,6 +61,11 @@ def command(directory: str, job_size: int, seconds: float) -> Tuple[str, ...]:
         "--bs=128k", "--iodepth=32", f"--numjobs={JOBS}", f"--size={job_size}", f"--runtime={max(1, int(seconds))}",
         "--time_based", "--group_reporting", "--output-format=json",
     )  # fmt: skip
+
+
+def size_for(seconds: float) -> int:
+    """Bytes of one job's file: a run that is cut short need not write the whole set before it reads."""
+    return max(SHORTEST_JOB_SIZE, int(JOB_SIZE * min(1.0, seconds / FULL_SECONDS)) // 4096 * 4096)
 
 
 def room_in(disk: os.statvfs_result) -> Room:
@@ -95,4 +103,4 @@ def _result(bench: Bench, text: str, code: int, room: Room) -> ProbeResult:
     return findings.result()
 
 
-FIO = OfflineProbe("fio", (ITEM,), 300.0, measure_reads, overhead=LAYOUT_SECONDS + 60.0)
+FIO = OfflineProbe("fio", (ITEM,), FULL_SECONDS, measure_reads, overhead=LAYOUT_SECONDS + 60.0)

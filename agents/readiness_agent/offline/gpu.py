@@ -48,7 +48,7 @@ def run_torch(bench: Bench, mode: str, seconds: float) -> Dict[str, Any]:
     script = pkgutil.get_data("readiness_agent.offline", "torch_bench.py")
     if script is None:
         raise CouldNotMeasure(MISSING, "this agent was packed without torch_bench.py: install it again")
-    owner = as_owner(bench.source, os.path.dirname(os.path.realpath(python)), bench.config.job_user or None)
+    owner = as_owner(bench.source, os.path.dirname(os.path.dirname(python)), bench.config.job_user or None)
     environment = ("env", "CUDA_DEVICE_ORDER=PCI_BUS_ID", "OMP_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1")
     argv = (*owner, *environment, python, "-I", "-c", script.decode(), mode, f"{seconds:.1f}")
     answer = bench.source.run(argv, seconds + START_SECONDS)

@@ -82,9 +82,10 @@ class _Uploader:
     def upload(self, parts: int, seconds: float) -> Upload:
         """Send up to *parts* for at most *seconds*, finish, and delete; what cannot be finished is given up."""
         store = Store(self._address, self._credentials)
-        identity = self._begin(store)
-        started = time.monotonic()
+        identity = ""
         try:
+            identity = self._begin(store)
+            started = time.monotonic()
             self._send_parts(identity, parts, started + seconds)
             taken = time.monotonic() - started
             if self._tags and not self._complaint:
@@ -92,8 +93,9 @@ class _Uploader:
             return Upload(len(self._tags) * PART, taken, self.tally, self._complaint)
         finally:
             self._stop.set()
-            store.ask(Request("DELETE", self._path, (("uploadId", identity),)))  # no harm to what is finished
-            store.ask(Request("DELETE", self._path))
+            if identity:
+                store.ask(Request("DELETE", self._path, (("uploadId", identity),)))  # no harm to what is finished
+                store.ask(Request("DELETE", self._path))
             store.close()
 
     def _begin(self, store: Store) -> str:
