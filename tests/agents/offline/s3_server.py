@@ -118,7 +118,8 @@ def tag_of(part: bytes) -> str:
 def is_signed(method: str, path: str, headers: dict[str, str], body: bytes) -> bool:
     """Whether the request carries the signature of ``SECRET``."""
     found = re.fullmatch(
-        r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/s3/aws4_request,SignedHeaders=([^,]+),Signature=([0-9a-f]{64})",
+        r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/s3/aws4_request,"
+        r"SignedHeaders=([^,]+),Signature=([0-9a-f]{64})",
         headers.get("authorization", ""),
     )
     if found is None or found[1] != KEY or headers.get("x-amz-content-sha256") != hashlib.sha256(body).hexdigest():
