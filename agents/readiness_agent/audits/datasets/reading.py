@@ -32,6 +32,9 @@ class Trouble(NamedTuple):
     said: str
 
 
+CHANGED = Trouble(ERROR, "it changed while it was read: audit it when nobody writes to it")
+
+
 class ShardRead(NamedTuple):
     """What came of one shard."""
 
@@ -84,7 +87,7 @@ class Reader:
             stamp = stamp_of(shard)
             tally, trouble = self._from(saved, stamp, shard, number)
             if stamp_of(shard) != stamp:
-                trouble = Trouble(ERROR, "it changed while it was read: audit it when nobody writes to it")
+                trouble = CHANGED
         except OSError as error:
             return self._done(shard, Tally(), _os_trouble(error), [])
         entry = self._bookmark.shards.get(shard.path, {})
@@ -122,6 +125,8 @@ class Reader:
                 digest.update(block)
                 done += len(block)
                 self._progress.at(self._before, done)
+                if done > shard.size:
+                    break  # it grows while it is read; that is told at the end
         return digest.hexdigest()
 
     def _records(self, shard: Shard, number: int, tally: Tally, entry: Dict[str, object]) -> Optional[Trouble]:
@@ -132,6 +137,8 @@ class Reader:
             for batch in read_shard(shard, entry.get("at"), self._wanted):
                 look(batch, tally, self._looks, place)
                 self._progress.at(self._before + shard.size, batch.done_bytes)
+                if stamp_of(shard) != entry["stamp"]:
+                    return CHANGED  # a file that grows has no end
                 if batch.end is not None and self._bookmark.is_due():
                     entry.update(tally=tally.as_json(), at=batch.end)
                     self._bookmark.put_down()

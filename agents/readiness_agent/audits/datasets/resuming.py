@@ -44,11 +44,11 @@ class Bookmark:
             return False
         make_private_directory(self._directory)
         told = self._told()
+        if told.get("design") != self._design:
+            return False
         shards: Dict[str, Dict[str, Any]] = told.get("shards", {})
         same = all(stamps.get(path) == entry.get("stamp") for path, entry in shards.items())
-        if not shards or not same or told.get("design") != self._design:
-            return False
-        if not self._take_up_signatures(told.get("duplicates", {})):
+        if not shards or not same or not self._take_up_signatures(told.get("duplicates", {})):
             return False
         self.shards = shards
         return True
