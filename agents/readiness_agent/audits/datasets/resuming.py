@@ -13,7 +13,7 @@ from readiness_agent.audits.datasets.duplicates import Kept
 from readiness_agent.audits.datasets.minhash import VALUES
 from readiness_agent.files import json_bytes, make_private_directory, write_bytes
 
-EACH_S = 5.0
+EACH_S = 2.0
 """Seconds of work that a kill may cost."""
 
 _STATE = "dataset-audit.json"
