@@ -8,7 +8,7 @@ import hashlib
 import json
 import random
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -157,3 +157,48 @@ def facts(result: AuditResult, item: str) -> Mapping[str, Any]:
 def problems(result: AuditResult, item: str) -> list[tuple[str, str]]:
     """Problems of one item: kind and sentence."""
     return [(problem.kind, problem.detail) for problem in result.problems if problem.item == item]
+
+
+Write = Callable[[Path, Any], list[Path]]
+
+
+def zstd(paths: list[Path]) -> list[Path]:
+    """The same files, each compressed in its place."""
+    import zstandard
+
+    for path in paths:
+        path.write_bytes(zstandard.ZstdCompressor().compress(path.read_bytes()))
+    return paths
+
+
+TEXTS: dict[str, Write] = {
+    "JSON Lines": write_jsonl,
+    "gzip": lambda folder, rows: write_jsonl(folder, rows, "jsonl.gz"),
+    "zstd": lambda folder, rows: zstd(write_jsonl(folder, rows)),
+    "Parquet": write_parquet,
+    "Arrow file": write_arrow,
+    "Arrow stream": lambda folder, rows: write_arrow(folder, rows, stream=True),
+}
+
+
+IDS: dict[str, Write] = {
+    "JSON Lines": write_jsonl,
+    "Parquet": write_parquet,
+    "Arrow file": write_arrow,
+    "Arrow stream": lambda folder, rows: write_arrow(folder, rows, stream=True),
+    "Megatron": write_megatron,
+}
+
+
+def of_text(folder: Path, patterns: Path) -> AuditResult:
+    return audited(folder, "--data-parallel", 4, "--patterns", patterns)
+
+
+def of_ids(folder: Path, vocabulary: int = 50_000) -> AuditResult:
+    return audited(folder, "--data-parallel", 4, "--vocabulary-size", vocabulary)
+
+
+def cut(path: Path) -> None:
+    """Keep three quarters of a file."""
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) * 3 // 4])

@@ -7,7 +7,6 @@ import hashlib
 import importlib.util
 import json
 import random
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +19,19 @@ from readiness_agent.audits.datasets.progress import Progress
 from readiness_agent.audits.datasets.records import Batch
 from readiness_agent.errors import AgentError
 from tests.agents.audits.datasets import (
+    TEXTS,
     audited,
     facts,
     id_rows,
     problems,
     text_rows,
-    write_arrow,
     write_jsonl,
     write_listing,
     write_megatron,
     write_parquet,
 )  # fmt: skip
-from tests.agents.audits.test_dataset_faults import TEXTS, cut
 
 EVERY_ITEM_OF_TEXT = ("--data-parallel", 4)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where the dataset of a test lies."""
-    return tmp_path / "dataset"
 
 
 @pytest.fixture
@@ -341,63 +333,6 @@ def test_a_dataset_larger_than_its_original_lost_nothing_that_can_be_told(folder
     assert "more rows (160) than the original (40)" in problems(result, "data-cleaning-loss")[0][1]
 
 
-Writer = Callable[[Path, Any], list[Path]]
-
-CUT: dict[str, Writer] = {
-    name: write for name, write in TEXTS.items() if name not in ("JSON Lines",)
-}  # fmt: skip
-
-
-def places(size: int) -> Iterator[int]:
-    """Places in a file at which it is cut: near both ends, and between."""
-    yield from sorted({1, 4, 8, 12, *range(16, size, max(size // 24, 1)), size - 9, size - 8, size - 4, size - 1})
-
-
-@pytest.mark.parametrize("form", CUT)
-def test_wherever_a_file_is_cut_it_is_never_whole(folder: Path, form: str) -> None:
-    path = CUT[form](folder, text_rows()[:1])[0]
-    content, format_of_it = path.read_bytes(), facts(audited(folder), "data-format")["format"]
-    for place in places(len(content)):
-        path.write_bytes(content[:place])
-
-        result = audited(folder, "--item", "data-integrity", "--item", "data-encoding", "--item", "data-format")
-
-        is_another = facts(result, "data-format")["format"] != format_of_it
-        faults = facts(result, "data-integrity")["index_errors"]
-        assert is_another or faults or problems(result, "data-encoding"), place
-
-
-def test_wherever_a_pair_is_cut_it_is_never_whole(folder: Path) -> None:
-    path = write_megatron(folder, id_rows()[:1])[0]
-    for half in (path, path.with_suffix(".idx")):
-        content = half.read_bytes()
-        for place in places(len(content)):
-            half.write_bytes(content[:place])
-
-            result = audited(folder, "--item", "data-integrity", "--item", "data-shard-balance")
-
-            assert facts(result, "data-integrity")["index_errors"] or problems(result, "data-integrity"), place
-        half.write_bytes(content)
-
-
-def test_a_file_that_may_not_be_read_is_a_problem_of_every_item(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    paths = write_jsonl(folder, text_rows())
-    real = open
-
-    def denied(path: Any, *rest: Any, **named: Any) -> Any:
-        if str(path) == str(paths[1]):
-            raise PermissionError(13, "Permission denied", str(path))
-        return real(path, *rest, **named)
-
-    monkeypatch.setattr("builtins.open", denied)
-
-    result = audited(folder)
-
-    assert {item: problems(result, item)[0] for item in ITEMS} == dict.fromkeys(
-        ITEMS, ("denied", "part-00001.jsonl cannot be read: Permission denied")
-    )
-
-
 def test_progress_tells_rate_and_the_time_that_is_left() -> None:
     progress = Progress(20_000_000_000)
     progress.at(0, 5_000_000_000)
@@ -411,15 +346,3 @@ def test_bytes_of_an_earlier_day_do_not_make_today_faster() -> None:
     progress.at(10_000_000_000, 1_000_000_000)
 
     assert progress.line(progress._began + 10) == "55 % of 20 GB, 100 MB/s, 1 min 30 s left"
-
-
-def test_a_cut_file_of_a_stream_is_told_of_even_between_two_batches(folder: Path) -> None:
-    path = write_arrow(folder, text_rows()[:1], stream=True)[0]
-    content = path.read_bytes()
-    path.write_bytes(content[:-8])
-
-    said = [one.said for one in audited(folder).findings if one.item == "data-integrity"]
-
-    assert said == ["it has no end of stream: whoever wrote it was stopped"]
-    cut(path)
-    assert facts(audited(folder), "data-integrity")["index_errors"] == 1

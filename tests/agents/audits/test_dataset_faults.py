@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +11,14 @@ import pytest
 from readiness_agent.audits import AuditResult
 from readiness_agent.audits.dataset import ITEMS
 from tests.agents.audits.datasets import (
+    IDS,
+    TEXTS,
     arrow_table,
     audited,
     facts,
     id_rows,
-    megatron_index,
+    of_ids,
+    of_text,
     problems,
     text_rows,
     write_arrow,
@@ -26,55 +27,6 @@ from tests.agents.audits.datasets import (
     write_numpy,
     write_parquet,
 )  # fmt: skip
-
-Write = Callable[[Path, Any], list[Path]]
-
-TEXTS: dict[str, Write] = {
-    "JSON Lines": write_jsonl,
-    "gzip": lambda folder, rows: write_jsonl(folder, rows, "jsonl.gz"),
-    "zstd": lambda folder, rows: zstd(write_jsonl(folder, rows)),
-    "Parquet": write_parquet,
-    "Arrow file": write_arrow,
-    "Arrow stream": lambda folder, rows: write_arrow(folder, rows, stream=True),
-}
-IDS: dict[str, Write] = {
-    "JSON Lines": write_jsonl,
-    "Parquet": write_parquet,
-    "Arrow file": write_arrow,
-    "Arrow stream": lambda folder, rows: write_arrow(folder, rows, stream=True),
-    "Megatron": write_megatron,
-}
-
-
-def zstd(paths: list[Path]) -> list[Path]:
-    """The same files, each compressed in its place."""
-    import zstandard
-
-    for path in paths:
-        path.write_bytes(zstandard.ZstdCompressor().compress(path.read_bytes()))
-    return paths
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where the dataset of a test lies."""
-    return tmp_path / "dataset"
-
-
-@pytest.fixture
-def patterns(tmp_path: Path) -> Path:
-    """The team's patterns."""
-    path = tmp_path / "patterns.txt"
-    path.write_text("# numbers of cards\nsecret[0-9]+\n(?i)internal only\n")
-    return path
-
-
-def of_text(folder: Path, patterns: Path) -> AuditResult:
-    return audited(folder, "--data-parallel", 4, "--patterns", patterns)
-
-
-def of_ids(folder: Path, vocabulary: int = 50_000) -> AuditResult:
-    return audited(folder, "--data-parallel", 4, "--vocabulary-size", vocabulary)
 
 
 def changed(sound: AuditResult, faulty: AuditResult) -> set[str]:
@@ -323,66 +275,6 @@ def test_the_sign_takes_a_bit(folder: Path) -> None:
     assert facts(of_ids(folder, 2**31 + 1), "data-integrity")["dtype_too_narrow"] is True
 
 
-def test_an_index_of_another_file_is_found(folder: Path) -> None:
-    paths = write_megatron(folder, id_rows())
-    paths[1].with_suffix(".idx").write_bytes(megatron_index([300] * 39 + [299]))
-
-    result = of_ids(folder)
-
-    assert facts(result, "data-integrity")["index_errors"] == 1
-    assert "the file has 48000" in next(one.said for one in result.findings if one.item == "data-integrity")
-    assert problems(result, "data-shard-balance")[0][0] == "unreadable"
-
-
-def test_an_index_without_its_file_is_found(folder: Path) -> None:
-    paths = write_megatron(folder, id_rows())
-    paths[3].unlink()
-
-    assert facts(of_ids(folder), "data-integrity")["index_errors"] == 1
-
-
-def test_a_file_of_tokens_without_its_index_is_of_another_format(folder: Path) -> None:
-    paths = write_megatron(folder, id_rows())
-    paths[3].with_suffix(".idx").unlink()
-
-    assert facts(of_ids(folder), "data-format") == {"format": "memory-mapped", "files_of_other_format": 1}
-
-
-def cut(path: Path) -> None:
-    """Keep three quarters of a file."""
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) * 3 // 4])
-
-
-@pytest.mark.parametrize("form", ["gzip", "zstd", "Parquet", "Arrow file", "Arrow stream"])
-def test_a_file_that_breaks_off_is_a_fault_and_leaves_the_rest_unknown(folder: Path, patterns: Path, form: str) -> None:
-    cut(TEXTS[form](folder, text_rows())[2])
-
-    result = of_text(folder, patterns)
-
-    assert facts(result, "data-integrity")["index_errors"] == 1
-    for item in ("data-shard-balance", "data-encoding", "data-duplicates", "data-sensitive", "data-shard-by-sample"):
-        assert problems(result, item)[0][0] == "unreadable", item
-    assert not problems(result, "data-format")
-
-
-@pytest.mark.parametrize("form", ["Megatron", "Parquet", "Arrow file", "Arrow stream"])
-def test_a_file_of_ids_that_breaks_off_is_a_fault(folder: Path, form: str) -> None:
-    cut(IDS[form](folder, id_rows())[0])
-
-    result = of_ids(folder)
-
-    assert facts(result, "data-integrity")["index_errors"] == 1
-    assert problems(result, "data-shard-balance")[0][0] == "unreadable"
-
-
-def test_an_array_that_breaks_off_is_a_fault(folder: Path) -> None:
-    folder.mkdir()
-    cut(write_numpy(folder / "tokens.npy", list(range(4_000))))
-
-    assert facts(of_ids(folder), "data-integrity")["index_errors"] == 1
-
-
 def test_rows_lost_in_cleaning_are_counted_against_the_original(folder: Path, tmp_path: Path) -> None:
     rows = text_rows()
     write_jsonl(tmp_path / "before", rows, "jsonl.gz")
@@ -408,14 +300,6 @@ def test_rows_of_one_length_tell_nothing_of_duplicates(folder: Path) -> None:
     assert "cut to one length" in problems(result, "data-duplicates")[0][1]
 
 
-def test_a_null_in_the_column_of_texts_is_a_fault(folder: Path, patterns: Path) -> None:
-    rows = text_rows()
-    rows[0][0]["text"] = None
-    write_parquet(folder, rows)
-
-    assert facts(of_text(folder, patterns), "data-integrity")["index_errors"] == 1
-
-
 def test_what_writers_leave_beside_the_data_is_no_shard(folder: Path) -> None:
     write_arrow(folder, id_rows())
     (folder / "dataset_info.json").write_text('{"features": {}}')
@@ -425,57 +309,12 @@ def test_what_writers_leave_beside_the_data_is_no_shard(folder: Path) -> None:
     assert facts(of_ids(folder), "data-format")["files_of_other_format"] == 0
 
 
-def test_an_index_of_floats_is_no_dataset_of_tokens(folder: Path) -> None:
-    folder.mkdir()
-    write_numpy(folder / "weights.npy", [0.5, 1.5], "<f4")
-
-    assert problems(of_ids(folder), "data-integrity")[0] == (
-        "error", "weights.npy: it holds <f4, not token ids in one or two dimensions"
-    )  # fmt: skip
-
-
-def test_an_empty_folder_passes_nothing(folder: Path) -> None:
-    folder.mkdir()
-
-    result = of_ids(folder)
-
-    assert result.facts == ()
-    assert {problem.item for problem in result.problems} == set(ITEMS)
-
-
-def test_files_put_together_are_no_arrow_stream(folder: Path, patterns: Path) -> None:
-    paths = write_arrow(folder, text_rows(), stream=True)
-    paths[0].write_bytes(paths[0].read_bytes() + paths[1].read_bytes())
-
-    assert facts(of_text(folder, patterns), "data-integrity")["index_errors"] == 1
-
-
-def test_without_pyarrow_the_contents_are_unknown(
-    folder: Path, patterns: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
-    write_parquet(folder, text_rows())
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-
-    result = of_text(folder, patterns)
-
-    assert facts(result, "data-format")["format"] == "parquet"
-    for item in set(ITEMS) - {"data-format", "data-language", "data-cleaning-loss"}:
-        assert "pip install pyarrow" in dict(problems(result, item))["missing"], item
-
-
 def test_a_copy_of_the_dataset_has_the_same_digest_wherever_it_lies(folder: Path, tmp_path: Path) -> None:
     write_megatron(folder, id_rows())
     shutil.copytree(folder, tmp_path / "elsewhere" / "dataset")
 
     assert of_ids(folder).artefacts == of_ids(tmp_path / "elsewhere" / "dataset").artefacts
     assert of_ids(folder).artefacts[0].name == "dataset"
-
-
-def test_gzip_of_nothing_that_is_known_is_of_another_format(folder: Path) -> None:
-    write_megatron(folder, id_rows())
-    (folder / "more.gz").write_bytes(gzip.compress(bytes(range(256))))
-
-    assert facts(of_ids(folder), "data-format")["files_of_other_format"] == 1
 
 
 def test_a_table_may_hold_more_columns_than_are_read(folder: Path) -> None:
