@@ -15,6 +15,7 @@ from checks.services.partitions import drop, ensure
 from checks.services.rechecks import ask_before_evidence_ends as ask
 from checks.services.rejudge import rejudge_outdated as rejudge
 from checks.services.rollups import roll_up as roll
+from checks.services.shared_items import derive_shared_items as derive
 from checks.services.sweep import sweep_gaps as sweep
 
 
@@ -27,6 +28,11 @@ def note_worker_alive() -> None:
 @shared_task(name="checks.sweep_gaps")
 def sweep_gaps() -> None:
     sweep(now=timezone.now())
+
+
+@shared_task(name="checks.derive_shared_items")
+def derive_shared_items() -> None:
+    derive(now=timezone.now())
 
 
 @shared_task(name="checks.watch_breakers")

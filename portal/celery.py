@@ -63,6 +63,8 @@ app.conf.update(
         "breaker": every(60, "watch_breakers"),
         # What lapses by itself, and what a mail server or a chat did not take before.
         "notices": every(60, "watch_for_notices"),
+        # What all nodes of a cluster say together: items of the tick and of the day.
+        "shared-items": every(120, "derive_shared_items"),
         "rechecks": every(600, "ask_before_evidence_ends"),
         # What a process left half done when the rules changed; nearly always nothing.
         "rejudge": every(300, "rejudge_outdated"),

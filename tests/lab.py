@@ -11,6 +11,7 @@ from django.db import connection
 from django.db.utils import OperationalError
 
 from checks.domain.catalogue import Catalogue, load_catalogue
+from checks.domain.profiles import TrainingEnv
 from checks.models import CatalogVersion, Cluster, Node, NodeItemState, NodeReadiness, TokenKind
 from checks.selectors.rules import build_ruleset, ruleset_for
 from checks.services.tokens import issue_token
@@ -35,7 +36,7 @@ def lab(slug: str = "lab", profile: str = "8xh200") -> Cluster:
             "in_force": True,
         },
     )  # fmt: skip
-    judged_under = {profile: build_ruleset(profile, {}).judged_under}
+    judged_under = {profile: build_ruleset(profile, {}, TrainingEnv.NONE).judged_under}
     return Cluster.objects.create(slug=slug, name=slug, profile=profile, judged_under=judged_under)
 
 

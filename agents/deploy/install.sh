@@ -182,7 +182,9 @@ StandardOutput=null
 Nice=19
 IOSchedulingClass=idle
 TimeoutStartSec=120
-TasksMax=128
+# What a window is for (burn, memory test, fio) goes on beside the ticks after the one that began it.
+KillMode=process
+TasksMax=1024
 NoNewPrivileges=yes
 # No option here that makes a mount namespace (ProtectSystem, PrivateTmp): probes must see the node's own mounts.
 TEXT

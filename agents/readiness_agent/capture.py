@@ -20,6 +20,9 @@ MAX_CAPTURE_BYTES = 256 * 1024 * 1024
 MAX_OVERHEAD_BYTES = 16 * 1024 * 1024
 TOO_LARGE = "it holds more than 256 MiB"
 
+SETTINGS = ("training_python", "training_image", "rendezvous")
+"""What a capture keeps of the node's configuration beside its ``context``; captures of older agents hold none."""
+
 LATEST = 253_402_300_800.0
 """Unix seconds at the end of the year 9999: what a date can be written for."""
 
@@ -54,6 +57,7 @@ def write_capture(
         "agent_version": __version__,
         "hostname": hostname,
         "context": [context.job_user, redact(context.checkpoint_dir) if context.checkpoint_dir else None],
+        "settings": {name: redact(set_to) for name in SETTINGS if (set_to := getattr(context, name))},
         "snapshots": [snapshot],
     }
     _write_archive(path, {INDEX: json.dumps(index, indent=1).encode(), **texts}, moment.unix)
@@ -197,8 +201,14 @@ def _decode(index: Dict[str, Any], text: Callable[[str], str]) -> Capture:
     if not snapshots:
         raise ValueError("it holds no snapshot")
     snapshots.sort(key=lambda snapshot: snapshot.moment.unix)
+    return Capture(tuple(snapshots), _context(index), str(index["hostname"]))
+
+
+def _context(index: Dict[str, Any]) -> ProbeContext:
     job_user, checkpoint_dir = index["context"]
-    return Capture(tuple(snapshots), ProbeContext(job_user, checkpoint_dir), str(index["hostname"]))
+    told = index.get("settings", {})
+    python, image, rendezvous = (str(told[name]) if name in told else None for name in SETTINGS)
+    return ProbeContext(job_user, checkpoint_dir, training_python=python, training_image=image, rendezvous=rendezvous)
 
 
 def _snapshot(raw: Dict[str, Any], text: Callable[[str], str]) -> RecordedSnapshot:

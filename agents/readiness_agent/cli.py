@@ -17,6 +17,7 @@ COMMANDS: Dict[str, str] = {
     "capture": "save everything the probes read as one archive",
     "replay": "run the probes on a capture instead of this machine, and push",
     "parse": "facts from one saved output of a known tool",
+    "audit": "facts about a run from its own files: configuration, dataset, tokenizer, logs",
     "doctor": "what this agent can see, and which items will be unknown, and why",
 }
 

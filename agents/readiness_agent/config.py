@@ -49,12 +49,28 @@ class Config(NamedTuple):
     ca_file: str = ""
     job_user: str = ""
     checkpoint_dir: str = ""
+    training_python: str = ""
+    training_image: str = ""
+    rendezvous: str = ""
     allow_disruptive: bool = False
     housekeeping_cpu: int = -1
+    fio_dir: str = ""
+    s3_endpoint: str = ""
+    s3_bucket: str = ""
+    s3_region: str = ""
+    s3_prefix: str = ""
+    s3_credentials: str = ""
 
     def probe_context(self) -> ProbeContext:
         """The part of it that probes may know."""
-        return ProbeContext(self.job_user or None, self.checkpoint_dir or None, self.allow_disruptive)
+        return ProbeContext(
+            job_user=self.job_user or None,
+            checkpoint_dir=self.checkpoint_dir or None,
+            allow_disruptive=self.allow_disruptive,
+            training_python=self.training_python or None,
+            training_image=self.training_image or None,
+            rendezvous=self.rendezvous or None,
+        )
 
 
 def find_paths(home: Optional[str], config: Optional[str] = None) -> Paths:

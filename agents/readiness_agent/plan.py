@@ -34,13 +34,16 @@ class Plan(NamedTuple):
     tick: Optional[Tuple[str, ...]] = None
     """None: no plan yet, so every probe of that cadence."""
     daily: Optional[Tuple[str, ...]] = None
+    offline: Tuple[str, ...] = ()
+    """What disturbs a job, and is due in the window that is open now."""
     rechecks: Tuple[Tuple[str, Tuple[str, ...]], ...] = ()
 
     def as_sent(self) -> Dict[str, Any]:
         """The plan in the portal's own words, without whatever else it sent: what is worth keeping."""
         named = {name: list(items) for name, items in (("tick", self.tick), ("daily", self.daily)) if items is not None}
         rechecks = [{"id": id_, "items": list(items)} for id_, items in self.rechecks]
-        return {"interval": self.interval, "poll_after": self.poll_after, "recheck": rechecks, **named}
+        offline = {"offline": list(self.offline)} if self.offline else {}
+        return {"interval": self.interval, "poll_after": self.poll_after, "recheck": rechecks, **named, **offline}
 
 
 class Wanted(NamedTuple):
@@ -74,6 +77,7 @@ def checked_plan(raw: Dict[str, Any]) -> Optional[Plan]:
         poll_after=bounded(raw.get("poll_after"), 10.0, 3600.0, 60.0),
         tick=_names(raw["tick"]) if "tick" in raw else None,
         daily=_names(raw["daily"]) if "daily" in raw else None,
+        offline=_names(raw.get("offline")),
         rechecks=tuple(_rechecks(_list(raw.get("recheck")))),
     )
 

@@ -121,12 +121,13 @@ def _look_at(pid: str) -> Optional[_Process]:
     return _Process(fields[0], int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]))
 
 
-def end_all(find: Callable[[], List[int]]) -> List[Stuck]:
-    """End every process that *find* lists: TERM, then KILL. Those that ignore both are returned, not waited for.
+def end_all(find: Callable[[], List[int]], grace: float = TERM_GRACE) -> List[Stuck]:
+    """End every process that *find* lists: TERM, *grace* seconds, KILL. Those that ignore both are returned, not
+    waited for.
 
     A stopped process gets CONT after TERM, since it could not act on TERM otherwise.
     """
-    if _signal_until_gone(find, (signal.SIGTERM, signal.SIGCONT), TERM_GRACE):
+    if _signal_until_gone(find, (signal.SIGTERM, signal.SIGCONT), grace):
         return []
     if _signal_until_gone(find, (signal.SIGKILL,), KILL_GRACE):
         return []

@@ -114,5 +114,9 @@ class ReplaySource:
 
 def merged(first: ProbeContext, second: ProbeContext) -> ProbeContext:
     """Settings of *first*, and of the capture (*second*) where it has none. Nothing disruptive: nothing is live."""
-    job_user, checkpoint_dir = first.job_user or second.job_user, first.checkpoint_dir or second.checkpoint_dir
-    return ProbeContext(job_user, checkpoint_dir, allow_disruptive=False, is_known=second.is_known)
+    return second._replace(
+        job_user=first.job_user or second.job_user,
+        checkpoint_dir=first.checkpoint_dir or second.checkpoint_dir,
+        allow_disruptive=False,
+        memory_dir=None,
+    )

@@ -110,6 +110,12 @@ class ProbeContext(NamedTuple):
     """False for a capture that does not hold the captured node's configuration: what is not set was not captured."""
     memory_dir: Optional[str] = None
     """Directory in which a probe may keep what it saw on an earlier tick; None: nothing is remembered."""
+    training_python: Optional[str] = None
+    """The Python interpreter of the training environment."""
+    training_image: Optional[str] = None
+    """The container image that jobs of this node run in, as the container engine knows it."""
+    rendezvous: Optional[str] = None
+    """Where ranks meet: ``HOST``, or ``HOST:PORT``."""
 
 
 def not_configured(context: ProbeContext, setting: str) -> CouldNotMeasure:

@@ -190,7 +190,7 @@ class Tick:
                 self._hold(flushed.retry_after, moment)
         for answer in flushed.answers.values():
             etag = answer.get("plan_etag")
-            if answer.get("recheck") or (etag and bare_etag(str(etag)) != self._plan_etag()):
+            if answer.get("recheck") or (etag and bare_etag(str(etag)) != self._plan_etag().partition(".")[0]):
                 self._state.forget("asked")
             wait = bounded(answer.get("retry_after"), 0.0, LONGEST_WAIT, 0.0)
             if wait > 0:

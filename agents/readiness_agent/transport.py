@@ -83,6 +83,10 @@ class Portal:
         """One POST of a JSON document, gzipped if *headers* say so; raises :class:`Unreachable`."""
         return self._exchange("POST", path, {"Content-Type": "application/json", **headers}, body, limits)
 
+    def delete(self, path: str, limits: Limits = REPORT_LIMITS) -> Answer:
+        """One DELETE; raises :class:`Unreachable`."""
+        return self._exchange("DELETE", path, {}, None, limits)
+
     def close(self) -> None:
         """Drop the connection. One that a late thread still reads is left to it: closing would wait for that read."""
         if self._connection is not None and not self._is_late:

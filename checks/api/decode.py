@@ -3,6 +3,7 @@
 import math
 import re
 import zlib
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
@@ -12,7 +13,8 @@ from rest_framework.request import Request
 
 from checks.domain.errors import CountersignError
 from checks.services.evidence import digest_of
-from checks.services.report_v1 import ReportV1
+from checks.services.report_v1 import EvidenceV1, ReportV1
+from checks.services.run_evidence_v1 import RunEvidenceV1
 
 MOST_COMPRESSED: Final = 1024 * 1024
 MOST_PLAIN: Final = 8 * 1024 * 1024
@@ -25,6 +27,7 @@ T = TypeVar("T")
 
 _GZIP_WINDOW = 31
 _DECODER = msgspec.json.Decoder(ReportV1)
+_RUN_DECODER = msgspec.json.Decoder(RunEvidenceV1)
 # PostgreSQL's jsonb holds no NUL. An escaped backslash before "u0000" is text, so an odd number of them is asked for.
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
 
@@ -103,10 +106,15 @@ def decode_report(body: bytes, *, encoding: str) -> ReportV1:
     report = _decoded(_plain(body, encoding), _DECODER)
     if report.captured_at is not None and not _EARLIEST <= report.captured_at <= _LATEST:
         raise NotValid("The body is not valid: captured_at lies outside of the years 2000 to 2999.")
-    for place, sent in enumerate(report.evidence):
-        if digest_of(sent.text) != sent.sha256:
-            raise WrongEvidence(place, sent.probe)
+    _require_own_digests(report.evidence)
     return report
+
+
+def decode_run_evidence(body: bytes, *, encoding: str) -> RunEvidenceV1:
+    """Decode the body of one piece of run evidence; it raises as `decode_report` does."""
+    evidence = _decoded(_plain(body, encoding), _RUN_DECODER)
+    _require_own_digests(evidence.evidence)
+    return evidence
 
 
 def decode_json(body: bytes, kind: type[T]) -> T:
@@ -146,6 +154,12 @@ def decode_age(header: str | None) -> float | None:
     if not math.isfinite(age):
         raise BadBody(f"Report-Age is {header[:40]!r}; send the report's age in seconds.", code="bad_report_age")
     return max(0.0, age)
+
+
+def _require_own_digests(texts: Sequence[EvidenceV1]) -> None:
+    for place, sent in enumerate(texts):
+        if digest_of(sent.text) != sent.sha256:
+            raise WrongEvidence(place, sent.probe)
 
 
 def _plain(body: bytes, encoding: str) -> bytes:

@@ -34,12 +34,13 @@ def describe(kind: type[msgspec.Struct]) -> dict[str, Any]:
     return dict(_inline(described, definitions))
 
 
-def _report() -> dict[str, Any]:
-    schema = json.loads((Path(__file__).parent / "schema" / "report.v1.json").read_text(encoding="utf-8"))
+def _from_file(name: str) -> dict[str, Any]:
+    schema = json.loads((Path(__file__).parent / "schema" / name).read_text(encoding="utf-8"))
     return dict(_inline(schema, schema["$defs"]))
 
 
-REPORT: Final = _report()
+REPORT: Final = _from_file("report.v1.json")
+RUN_EVIDENCE: Final = _from_file("run-evidence.v1.json")
 PROBLEM: Final = shape(
     {"type": _STRING, "title": _STRING, "status": {"type": "integer"}, "code": _STRING, "detail": _STRING}
 )
@@ -61,6 +62,14 @@ RECEIPT: Final = shape(
         "recheck": _STRINGS,
         "observed": {**_STRINGS, "description": "items and subjects that no rule knows; kept, not judged"},
         "trouble": {**_STRING, "description": "why this machine's evidence is not believed; empty = it is"},
+    }
+)
+EVIDENCE_RECEIPT: Final = shape(
+    {
+        "evidence_id": {"type": "string", "format": "uuid"},
+        "accepted": {"type": "boolean"},
+        "duplicate": {"type": "boolean"},
+        "verdicts": {"type": "array", "items": VERDICT},
     }
 )
 ENROLMENT: Final = shape(
@@ -90,6 +99,7 @@ PLAN: Final = shape(
         "poll_after": _SECONDS,
         "tick": _STRINGS,
         "daily": _STRINGS,
+        "offline": _STRINGS,
         "recheck": {"type": "array", "items": shape({"id": {"type": "integer"}, "items": _STRINGS})},
         "allow": {"type": "object", "additionalProperties": {"type": "boolean"}},
     }

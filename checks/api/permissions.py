@@ -42,6 +42,18 @@ class HasScope(BasePermission):
         return True
 
 
+class HasAnyScope(BasePermission):
+    """A live token with one of the scopes that the view names in ``required_scopes``."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        if not isinstance(request.auth, Token):
+            raise NotAuthenticated
+        scopes: tuple[str, ...] = view.required_scopes  # type: ignore[attr-defined]
+        if not {*scopes} & {*request.auth.scopes}:
+            raise MissingScope(f"This token lacks the scopes {', '.join(scopes)}; use a token of one of these kinds.")
+        return True
+
+
 class PresentsToken(BasePermission):
     """Some bearer token was sent; the service called by the view decides whether it is a good one."""
 

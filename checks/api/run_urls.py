@@ -6,6 +6,7 @@ from django.urls import URLPattern, path
 
 from checks.api import run_starts, runs
 from checks.api.run_acts import PersonsActView, SignaturesView
+from checks.api.run_evidence import RunEvidenceView
 
 _RUN: Final = "api/v1/runs/<slug:run>"
 _CLUSTER: Final = "api/v1/clusters/<slug:cluster>"
@@ -34,6 +35,7 @@ urlpatterns: list[URLPattern] = [
     path(f"{_RUN}/started", run_starts.StartedView.as_view(), name="run-started"),
     path(f"{_RUN}/restarted", run_starts.RestartedView.as_view(), name="run-restarted"),
     path(f"{_RUN}/replace", run_starts.ReplaceView.as_view(), name="run-replace"),
+    path(f"{_RUN}/evidence", RunEvidenceView.as_view(), name="run-evidence"),
     path(f"{_RUN}/manifest", runs.ManifestView.as_view(), name="run-manifest"),
     path(f"{_RUN}/signatures", SignaturesView.as_view(), name="run-signatures"),
     path(f"{_RUN}/certificate", runs.CertificateView.as_view(), name="run-certificate"),

@@ -217,6 +217,7 @@ _NEXT = {
     Reason.HARDWARE_CHANGED: "Confirm the changed hardware of {node}, or put the old part back.",
     Reason.BOOT_CONFLICT: "Find the second machine that reports as {node}, and enrol it under its own name.",
     Reason.REPLAYED: "Measure {node} itself; a replayed capture starts no run.",
+    Reason.MEASURING: "Wait until {node} has been measured, at {value} at the latest, or take other nodes.",
     Reason.NOTHING_PROVED: "Give {node} the hardware profile that fits it; nothing of a whole layer was proved there.",
     Reason.NOT_UNIFORM: "Bring {item} on {node} to the value that the other nodes have.",
     Reason.NOT_LOADED: "Put load on {subject} of {node} for five minutes, for example with gpu-burn.",
@@ -243,6 +244,7 @@ _NEXT_ROW = "Cure {item} on {place}, then measure again with `readiness-agent ch
 def _next(why: Why) -> str:
     return _NEXT.get(why.code, _NEXT_ROW).format(
         node=why.node or "the run",
+        value=why.value,
         item=why.item or "an item",
         layer=f"the {why.layer} layer" if why.layer else "the run",
         subject=why.subject or "the node",

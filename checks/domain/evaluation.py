@@ -5,7 +5,8 @@ The order in which an item is looked at:
 1. measured facts excuse it (``exempt``): *na*. Nothing else gives *na* here; a profile's traits are the ruleset's;
 2. nothing states a threshold for it, or nothing of it was measured: *unknown*;
 3. it cannot be judged now (``not_judged``), e.g. because a job runs on the GPU: *unknown*;
-4. its criteria, worst first: one missed is *fail*; one that cannot be told is *unknown*; a milder one missed is *warn*.
+4. its criteria, worst first: one missed is *fail*, or *unknown* where it says how much must have been measured; one
+   that cannot be told is *unknown*; a milder one missed is *warn*.
 
 A problem that the probe met makes the item *unknown* unless what it did measure already fails: a problem never helps an
 item to pass, nor hides a failure.
@@ -22,7 +23,7 @@ from checks.domain.errors import UnitMismatch
 from checks.domain.items import Condition, Criterion, Item
 from checks.domain.loading import outcome_under_load
 from checks.domain.memory import Value
-from checks.domain.operators import outcome
+from checks.domain.operators import outcome, too_little
 from checks.domain.outcomes import Outcome, Sample
 from checks.domain.verdicts import Reason, Verdict
 
@@ -101,6 +102,8 @@ _WORST_FIRST = (Verdict.FAIL, Verdict.UNKNOWN, Verdict.WARN)
 
 
 def _outcome(criterion: Criterion, sample: Sample, now: datetime) -> Outcome:
+    if criterion.amount:
+        return too_little(criterion, sample)
     return outcome_under_load(criterion, sample, now) if criterion.needs_load else outcome(criterion, sample)
 
 

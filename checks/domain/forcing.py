@@ -20,7 +20,7 @@ Blocker: TypeAlias = tuple[str, str, str, str]
 #: Nobody can accept these: they leave open what would run where, or hide what stands in the way.
 NEVER_ACCEPTED: Final = frozenset({
     Reason.RUN_REQUIRED, Reason.NO_NODES, Reason.UNKNOWN_NODE, Reason.NOT_IN_POOL, Reason.TOO_FEW_NODES,
-    Reason.RUN_OVER, Reason.NOT_STARTED, Reason.REJUDGING, Reason.REPLAYED,
+    Reason.RUN_OVER, Reason.NOT_STARTED, Reason.REJUDGING, Reason.REPLAYED, Reason.MEASURING,
 })  # fmt: skip
 
 

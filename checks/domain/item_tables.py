@@ -61,6 +61,7 @@ def read_criterion(table: Table) -> Criterion:
         needs_load=table.choice_or_none("needs_load", NeedsLoad),
         kernel_default=read_threshold(table, "kernel_default"),
         by=table.name_or_none("by"),
+        amount=table.take("amount", bool, False),
     )
 
 

@@ -80,7 +80,8 @@ class Criterion:
     ``threshold_from`` names a threshold of the profile or of one of the catalogue's tables, ``threshold_fact`` another
     fact of the same subject; at most one of the three is given. ``window`` is the time span of ``delta_over`` (none:
     since the previous sample), ``hold`` how long ``sustained`` must have held to fail, ``compare`` the comparison
-    inside ``sustained`` and ``survives``, ``by`` the fact by which ``new_enough`` finds its row.
+    inside ``sustained`` and ``survives``, ``by`` the fact by which ``new_enough`` finds its row. ``amount``: it says how
+    much must have been measured; less leaves the item *unknown*, and is no failure of what was measured.
     """
 
     fact: str
@@ -94,6 +95,7 @@ class Criterion:
     needs_load: NeedsLoad | None = None
     kernel_default: Threshold | None = None
     by: str | None = None
+    amount: bool = False
     #: What a reading for this criterion is stored under: all that decides how it is measured, and no threshold.
     reading_key: str = field(init=False, repr=False, compare=False)
 
@@ -115,6 +117,7 @@ class Criterion:
             "needs_load": self.needs_load,
             "kernel_default": self.kernel_default,
             "by": self.by,
+            "amount": self.amount or None,
         }
         return {name: value for name, value in given.items() if value is not None}
 

@@ -36,6 +36,7 @@ from checks.domain.looking import (
     NodeSummary,
     by_node,
     is_rejudging,
+    measuring,
     nothing_proved,
     of_node,
     of_nodes,
@@ -190,7 +191,8 @@ def _look_at(
     name, uuid = summary.node, launch.run.pool.get(summary.node)
     of_pool = about.get(name, []) if uuid else [Why(Reason.NOT_IN_POOL, Verdict.FAIL, name, owner=Owner.USER)]
     if is_rejudging(summary):
-        return AskedNode(name, [rejudging(summary), *of_pool], cut_off=0, cut_off_fails=False)
+        whole = [rejudging(summary), *measuring(summary, now)]
+        return AskedNode(name, [*whole, *of_pool], cut_off=0, cut_off_fails=False)
     whole = [*of_node(summary, launch.question.purpose, now), *nothing_proved(summary)]
     told = [_waived(why, uuid or "", launch.waivers, now) for why in rows]
     return AskedNode(
@@ -301,4 +303,4 @@ def _ends(launch: Launch, rows: Iterable[BadRow]) -> Iterator[datetime]:
     yield from (waiver.until for waiver in launch.waivers)
     yield from (row.until for row in rows if row.until is not None)
     for summary in launch.nodes.summaries:
-        yield from summary.until.values()
+        yield from summary.ends

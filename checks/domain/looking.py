@@ -20,6 +20,8 @@ from checks.domain.verdicts import Cadence, Decision, Layer, Owner, Purpose, Rea
 REASONS_SHOWN = 100
 LONGEST_TTL = timedelta(seconds=300)
 
+_MOMENT = timedelta(microseconds=1)
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -47,7 +49,7 @@ class NodeSummary:
 
     ``judged_under`` names the rules that it was judged by, ``rules`` those in force for it. ``expected`` says of which
     cadences it must have fresh evidence, ``until`` when that ends (absent: it never came). ``bad`` rows close the
-    question asked, ``failed`` of them with *fail*.
+    question asked, ``failed`` of them with *fail*. Until ``measuring_until`` its agent measures what disturbs a job.
     """
 
     node: str
@@ -61,6 +63,14 @@ class NodeSummary:
     pass_system: int
     trouble: Reason | None = None
     replayed: bool = False
+    measuring_until: datetime | None = None
+
+    @property
+    def ends(self) -> Iterator[datetime]:
+        """Last moments before the clock changes what is said of it."""
+        yield from self.until.values()
+        if self.measuring_until is not None:
+            yield self.measuring_until - _MOMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +108,8 @@ class Seen:
 def look_at(summary: NodeSummary, question: Question, rows: list[Why], now: datetime) -> Seen:
     """What a node with these bad *rows* says."""
     if is_rejudging(summary):
-        return Seen(Decision.UNKNOWN, [rejudging(summary)], 1)
+        whole = [rejudging(summary), *measuring(summary, now)]
+        return Seen(decision_of(whole), whole, len(whole))
     node = [*of_node(summary, question.purpose, now)]
     cut_off = rows_cut_off(summary, rows)
     if not (node or rows or cut_off):
@@ -132,8 +143,16 @@ def rejudging(summary: NodeSummary) -> Why:
     return Why(Reason.REJUDGING, Verdict.UNKNOWN, summary.node)
 
 
+def measuring(summary: NodeSummary, now: datetime) -> Iterator[Why]:
+    """The reason of a node that its agent has taken to measure what disturbs a job; over in the second it ends."""
+    until = summary.measuring_until
+    if until is not None and now < until:
+        yield Why(Reason.MEASURING, Verdict.FAIL, summary.node, value=until.isoformat(timespec="seconds"))
+
+
 def of_node(summary: NodeSummary, purpose: Purpose, now: datetime) -> Iterator[Why]:
     """Reasons that speak of a whole node."""
+    yield from measuring(summary, now)
     if summary.trouble:
         yield Why(summary.trouble, Verdict.UNKNOWN, summary.node, owner=Owner.HARDWARE)
     if summary.replayed and purpose is not Purpose.HEALTH:

@@ -17,7 +17,7 @@ from checks.domain.memory import Reading
 from checks.domain.outcomes import MET, Outcome, Sample, missed, unknown
 from checks.domain.surviving import survives
 from checks.domain.units import Threshold, as_number
-from checks.domain.verdicts import Reason
+from checks.domain.verdicts import Reason, Verdict
 from checks.domain.versions import least_version, version
 
 Read = Callable[[Criterion, Sample], Reading | Outcome]
@@ -33,6 +33,18 @@ def outcome(criterion: Criterion, sample: Sample) -> Outcome:
         return reading if isinstance(reading, Outcome) else check(criterion, sample, reading)
     except UnitMismatch as mismatch:
         return unknown(Reason.UNIT_MISMATCH, mismatch.message)
+
+
+def too_little(criterion: Criterion, sample: Sample) -> Outcome:
+    """What a criterion of ``amount`` says: less than it asks for was measured, which proves nothing either way."""
+    found = outcome(criterion, sample)
+    if found.verdict is not Verdict.FAIL:
+        return found
+    measured, asked = sample.value.get("facts", {}).get(criterion.fact), criterion.threshold
+    if sample.item.facts.get(criterion.fact) == "seconds" and asked is not None and measured is not None:
+        minutes = f"{as_number(measured) / 60:.3g} of {as_number(asked) / 60:g} min"
+        return unknown(Reason.NOT_JUDGED, f"too short: {minutes}")
+    return unknown(Reason.NOT_JUDGED, f"measured too little: {found.detail}")
 
 
 def read(criterion: Criterion, sample: Sample) -> Reading | Outcome:

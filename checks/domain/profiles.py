@@ -1,14 +1,16 @@
-"""The rules that a hardware profile and a cluster's overrides make of the catalogue.
+"""The rules that a hardware profile and a cluster's settings make of the catalogue.
 
 A `Ruleset` is what a node is judged by. It puts thresholds into criteria and settles what applies: an item whose traits
-the profile lacks is *na*; a criterion whose threshold nobody states does not apply, and an item that is left without a
-criterion is *unknown*, never *pass*. Conditions on traits are settled here, so that judging needs the item alone.
+the profile lacks is *na*, and so is one about a training environment that the cluster does not have; a criterion whose
+threshold nobody states does not apply, and an item that is left without a criterion is *unknown*, never *pass*.
+Conditions on traits are settled here, so that judging needs the item alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
 from checks.domain.canonical import Tag, digest
 from checks.domain.catalogue import Catalogue
@@ -21,9 +23,30 @@ from checks.domain.passing import Passes, passing
 from checks.domain.reference import Reference
 from checks.domain.uniform import is_compared
 from checks.domain.units import Threshold
-from checks.domain.verdicts import NODE_HELD, Cadence, Scope, Source
+from checks.domain.verdicts import NODE_HELD, Cadence, Layer, Scope, Source
 
-__all__ = ["Profile", "Ruleset"]
+__all__ = ["Profile", "Ruleset", "TrainingEnv"]
+
+_IMAGE = "image-uniform"
+
+
+class TrainingEnv(StrEnum):
+    """Where a cluster's jobs find the software that they train with."""
+
+    HOST = "host"
+    CONTAINER = "container"
+    NONE = "none"  # nobody has named it yet
+
+    def has(self, item: Item) -> bool:
+        """Whether there is anything on the nodes that *item* could be about.
+
+        What a run is asked about itself (scope run, artefact or dataset) is asked of every run.
+        """
+        if item.layer is not Layer.FRAMEWORK or item.cadence is not Cadence.DAILY:
+            return True
+        if item.scope not in NODE_HELD | {Scope.CLUSTER}:
+            return True
+        return self is TrainingEnv.CONTAINER or (self is TrainingEnv.HOST and item.key != _IMAGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +86,13 @@ class Ruleset:
             object.__setattr__(self, name, held)
 
     @classmethod
-    def build(cls, catalogue: Catalogue, profile_key: str, overrides: Mapping[str, object]) -> Ruleset:
+    def build(
+        cls,
+        catalogue: Catalogue,
+        profile_key: str,
+        overrides: Mapping[str, object],
+        training_env: TrainingEnv = TrainingEnv.HOST,
+    ) -> Ruleset:
         """The rules for *profile_key* under *overrides* (in the stored form, see `Overrides`).
 
         Raises:
@@ -80,8 +109,10 @@ class Ruleset:
             catalogue_version=catalogue.version,
             profile=profile,
             items={key: resolver.item(item) for key, item in catalogue.items.items()},
-            applicable=frozenset(key for key, item in catalogue.items.items() if _applies(item, profile)),
-            judged_under=_judged_under(catalogue, profile, own),
+            applicable=frozenset(
+                key for key, item in catalogue.items.items() if _applies(item, profile) and training_env.has(item)
+            ),
+            judged_under=_judged_under(catalogue, profile, own, training_env),
         )
 
     def applies(self, item_key: str) -> bool:
@@ -158,10 +189,11 @@ def _applies(item: Item, profile: Profile) -> bool:
     return item.traits <= profile.traits and not excused
 
 
-def _judged_under(catalogue: Catalogue, profile: Profile, overrides: Overrides) -> str:
+def _judged_under(catalogue: Catalogue, profile: Profile, overrides: Overrides, training_env: TrainingEnv) -> str:
     items = {key: _rules_of(item) for key, item in catalogue.items.items()}
     rules = {"items": items, "profile": profile.semantics(), "overrides": overrides.semantics()}
-    return digest(Tag.RULES, rules | {"reference": catalogue.reference.semantics()})
+    environment = {"reference": catalogue.reference.semantics(), "training_env": training_env.value}
+    return digest(Tag.RULES, rules | environment)
 
 
 def _rules_of(item: Item) -> dict[str, object]:

@@ -9,6 +9,7 @@ Both block. Beyond the rows:
 - a node judged by other rules than those in force is *unknown* (`rejudging`), and none of its rows is believed;
 - a node whose evidence of a cadence has ended is *unknown* (`stale`), even where a dead worker noticed nothing: the
   clock is applied here. A row that failed on ended evidence is stale, and no longer a failure;
+- a node that its agent has taken to measure what disturbs a job is *not_ready* (`measuring`) until the end it named;
 - every asked node needs at least one *pass* in the physical and one in the system layer: a node to which nothing
   applies proves nothing (`nothing_proved`).
 """
@@ -121,7 +122,7 @@ def _ends_of(clean: Clean, summaries: Iterable[NodeSummary]) -> Iterator[datetim
     if clean.until is not None:
         yield clean.until
     for summary in summaries:
-        yield from summary.until.values()
+        yield from summary.ends
 
 
 def _look_nowhere(summary: NodeSummary, question: Question, rows: list[Why], now: datetime) -> Seen:

@@ -158,6 +158,7 @@ class Reason(StrEnum):
     HARDWARE_CHANGED = "hardware_changed"
     BOOT_CONFLICT = "boot_conflict"
     REPLAYED = "replayed"
+    MEASURING = "measuring"  # its agent took it for items that disturb a job
     NOTHING_PROVED = "nothing_proved"
     NO_NODES = "no_nodes"
     UNKNOWN_NODE = "unknown_node"

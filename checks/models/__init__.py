@@ -7,7 +7,7 @@ from checks.models.history import Flip, Gap
 from checks.models.ledger import LedgerAnchor, LedgerEntry, LedgerWatch
 from checks.models.notices import Notice, NoticeMark
 from checks.models.reports import Evidence, NodeMemory, Report, ReportReceipt, ValueRollup
-from checks.models.runs import OVER, Run, RunNode, RunStart, Stage, StartKind
+from checks.models.runs import OVER, Run, RunEvidence, RunNode, RunStart, Stage, StartKind
 from checks.models.signoff import (
     Attestation,
     AttestedFile,
@@ -30,6 +30,7 @@ from checks.models.signoff import (
 )
 from checks.models.states import NodeItemState, NodeReadiness, ScopeState
 from checks.models.tokens import Token, TokenKind
+from checks.models.windows import MaintenanceWindow, NodeClaim
 
 __all__ = [
     "OVER",
@@ -47,11 +48,13 @@ __all__ = [
     "LedgerAnchor",
     "LedgerEntry",
     "LedgerWatch",
+    "MaintenanceWindow",
     "Manifest",
     "ManifestBlob",
     "Meaning",
     "Membership",
     "Node",
+    "NodeClaim",
     "NodeItemState",
     "NodeMemory",
     "NodeReadiness",
@@ -69,6 +72,7 @@ __all__ = [
     "Revocation",
     "Role",
     "Run",
+    "RunEvidence",
     "RunNode",
     "RunStart",
     "ScopeState",

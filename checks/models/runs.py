@@ -108,3 +108,40 @@ class RunStart(models.Model):
     class Meta:
         ordering = ["-id"]
         constraints = [models.CheckConstraint(condition=Q(kind__in=StartKind.values), name="runstart_kind_known")]
+
+
+class RunEvidence(models.Model):
+    """What an audit found about a run, as it was sent. Append-only, and once an id: a retry is the same evidence.
+
+    What several tools say of one item stands together: each tool's latest word counts, until it speaks again.
+    """
+
+    append_only = True
+
+    evidence_id = models.UUIDField(_("evidence id"))
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="evidence")
+    tool = models.CharField(_("tool"), max_length=64)
+    hostname = models.CharField(_("measured on"), max_length=253)
+    agent_version = models.CharField(_("agent version"), max_length=32)
+    finished_at = models.DateTimeField(_("finished, by the clock of that machine"))
+    observed_at = models.DateTimeField(_("finished, by the portal's clock"))
+    received_at = models.DateTimeField(_("received"))
+    token = models.CharField(_("public part of the token that sent it"), max_length=8)
+    # What the run was to read then: evidence of a dataset is about that one, whatever the run reads later.
+    dataset = models.CharField(_("dataset"), max_length=128, blank=True)
+    # [item]
+    covered = models.JSONField(_("items it looked at"))
+    # [{"item", "name", "value", "unit"}], [{"item", "kind", "detail"}], [{"name", "digest"}]
+    facts = models.JSONField(_("facts"))
+    problems = models.JSONField(_("problems"))
+    artefacts = models.JSONField(_("files it read"), default=list)
+    # {item: digest}
+    texts = models.JSONField(_("texts behind it"), default=dict)
+
+    class Meta:
+        ordering = ["-observed_at", "-id"]
+        constraints = [models.UniqueConstraint(fields=["evidence_id"], name="runevidence_once")]
+        indexes = [models.Index(fields=["run", "tool", "-observed_at"], name="runevidence_latest")]
+
+    def __str__(self) -> str:
+        return f"{self.tool} {self.run_id} {self.evidence_id}"

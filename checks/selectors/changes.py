@@ -18,7 +18,7 @@ MOST_TOLD: Final = 50
 
 _ACTS_OF_CLUSTER: Final = (
     "overrides_changed", "profile_changed", "node_profile_changed", "subject_retired", "node_confirmed", "node_retired",
-    "policy_approved",
+    "policy_approved", "training_env_changed",
 )  # fmt: skip
 
 

@@ -23,7 +23,9 @@ from checks.selectors.rules import ruleset_for
 from checks.selectors.shared_rows import subject_of
 
 #: Acts of the ledger that lend a hand to what is signed.
-EDITS: Final = ("overrides_changed", "profile_changed", "node_profile_changed", "subject_retired")
+EDITS: Final = (
+    "overrides_changed", "profile_changed", "node_profile_changed", "subject_retired", "training_env_changed",
+)  # fmt: skip
 #: Roles that signed the same digest in one round, in any run of the cluster, and the ledger's number of the last.
 ROUNDS: Final = """
     SELECT p.layer, array_agg(DISTINCT s.role) AS roles, max(l.seq) AS seq
@@ -133,6 +135,8 @@ def _layers_touched(entry: LedgerEntry, run: Run, names: Collection[str], rulese
     """The layers whose package an act touched."""
     if entry.what == "overrides_changed":
         return _layers_of_overrides(entry.data, ruleset)
+    if entry.what == "training_env_changed":
+        return (Layer.FRAMEWORK,)
     if entry.what == "profile_changed" or entry.target.removeprefix(f"{run.cluster.slug}/") in names:
         return tuple(Layer)
     return ()

@@ -1,13 +1,15 @@
 """Who asks the gate, about which cluster, under which rules: the gate's first statement."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, time
 from typing import Any, Final
 from uuid import UUID
 
 import msgspec
 
+from checks.domain.answers import NO_MAINTENANCE, Maintenance
 from checks.domain.errors import CountersignError
+from checks.domain.windows import DailyWindow, WindowKind, known_zone, last_moment_of, maintenance_at
 from checks.models import Cluster, Token
 from checks.selectors.gate_memory import Kept, Memory
 from checks.selectors.prepared import Statement, fetch_row
@@ -44,6 +46,7 @@ class GateCluster(msgspec.Struct, frozen=True):
     interval_s: int
     judged_under: dict[str, str]
     health_serves_as_launch: bool = False
+    time_zone: str = "UTC"
 
     @classmethod
     def of(cls, cluster: Cluster) -> "GateCluster":
@@ -56,7 +59,8 @@ class GateContext:
     """What one statement tells before any node is looked at.
 
     ``suspect_items`` have an open circuit breaker: they failed on so many nodes at once that the check itself is in
-    doubt. ``sweep_at`` is when missing evidence was last written down (None: never). All was read in ``snapshot``.
+    doubt. ``sweep_at`` is when missing evidence was last written down (None: never). ``windows`` are the cluster's. All
+    was read in ``snapshot``.
     """
 
     cluster: GateCluster
@@ -64,6 +68,18 @@ class GateContext:
     suspect_items: frozenset[str]
     sweep_at: datetime | None
     snapshot: str
+    windows: tuple[DailyWindow, ...] = ()
+
+    def maintenance(self, now: datetime) -> tuple[Maintenance, tuple[datetime, ...]]:
+        """Whether a maintenance window is open at *now*, and the last moment at which that holds, if it ever changes.
+
+        A time zone that nobody knows opens none.
+        """
+        zone = known_zone(self.cluster.time_zone) if self.windows else None
+        if zone is None:
+            return NO_MAINTENANCE, ()
+        last = last_moment_of(self.windows, zone, now)
+        return maintenance_at(self.windows, zone, now), () if last is None else (last,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +163,7 @@ class _Found(msgspec.Struct, frozen=True):
     suspects_until: datetime | None
     sweep_at: datetime | None
     snapshot: str
+    windows: list[tuple[WindowKind, time, time]] | None
 
 
 _DECODER: Final = msgspec.json.Decoder(_Found)
@@ -156,7 +173,8 @@ def _context(found: _Found) -> GateContext | None:
     if found.cluster is None:
         return None
     suspects = frozenset(found.suspects or ())
-    return GateContext(found.cluster, found.version or "", suspects, found.sweep_at, found.snapshot)
+    windows = tuple(DailyWindow(*one) for one in found.windows or ())
+    return GateContext(found.cluster, found.version or "", suspects, found.sweep_at, found.snapshot, windows)
 
 
 def _object(alias: str, row: type[msgspec.Struct]) -> str:
@@ -176,6 +194,8 @@ _RULES = f"""
     'suspects', (SELECT json_agg(b.item) {_OPEN}),
     'suspects_until', (SELECT min(b.last_flip_at) + interval '30 minutes' - interval '1 microsecond' {_OPEN}),
     'sweep_at', (SELECT h.at FROM checks_heartbeat h WHERE h.name = 'sweep'),
+    'windows', (SELECT json_agg(json_build_array(w.kind, w.opens, w.closes)) FROM checks_maintenancewindow w
+        WHERE w.cluster_id = c.id AND w.ended_at IS NULL),
     'snapshot', pg_current_snapshot()::text
 """  # noqa: S608
 

@@ -44,6 +44,7 @@ class NodeRow(msgspec.Struct, array_like=True, frozen=True):
     pass_physical: int
     pass_system: int
     start_until: datetime | None
+    measuring_until: datetime | None
 
 
 class BadState(msgspec.Struct, frozen=True):
@@ -185,6 +186,7 @@ def _summary_of(row: NodeRow, names: Mapping[str, str], *, purpose: Purpose) -> 
         pass_system=row.pass_system,
         trouble=_trouble(row.trouble),
         replayed=row.origin != "live",
+        measuring_until=row.measuring_until,
     )
 
 

@@ -15,12 +15,12 @@ MOST_ROWS: Final = 101
 _SUMMARY: Final = (
     "hostname", "profile", "trouble", "origin", "judged_under", "tick_expected", "daily_expected", "tick_until",
     "daily_until", "health_bad", "health_failed", "start_bad", "health_pass_physical", "health_pass_system",
-    "start_until",
+    "start_until", "measuring_until",
 )  # fmt: skip
 
 # The domain's rules for a node that is *ready* for the question of health; anything else is left to the domain itself.
 _CLEAN = """
-    %(level)s = 2 AND trouble = '' AND judged_under = rules AND health_bad = 0
+    %(level)s = 2 AND trouble = '' AND measuring_until IS NULL AND judged_under = rules AND health_bad = 0
     AND health_pass_physical > 0 AND health_pass_system > 0
     AND CASE WHEN tick_until IS NULL THEN tick_expected = 0 ELSE tick_until >= %(now)s END
     AND CASE WHEN daily_until IS NULL THEN daily_expected = 0 ELSE daily_until >= %(now)s END
@@ -34,9 +34,11 @@ _ASKED = """
         COALESCE(r.health_bad, 0) AS health_bad, COALESCE(r.health_failed, 0) AS health_failed,
         COALESCE(r.start_bad, 0) AS start_bad, r.start_until,
         COALESCE(r.health_pass_physical, 0) AS health_pass_physical,
-        COALESCE(r.health_pass_system, 0) AS health_pass_system, COALESCE(r.uniform, '') AS uniform
+        COALESCE(r.health_pass_system, 0) AS health_pass_system, COALESCE(r.uniform, '') AS uniform,
+        m.until AS measuring_until
     FROM checks_node n
     LEFT JOIN checks_nodereadiness r ON r.node_id = n.id AND r.cluster_id = %(cluster)s
+    LEFT JOIN checks_nodeclaim m ON m.node_id = n.id AND m.ended_at IS NULL AND m.until > %(now)s
     WHERE n.cluster_id = %(cluster)s AND n.retired_at IS NULL
 """
 # A full report writes only rows that changed: a row is as young as its cadence's last full report, if that is younger.

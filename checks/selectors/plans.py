@@ -27,6 +27,8 @@ class Recheck:
 class Plan:
     """Items a cadence, when to come again (seconds), and what is asked for besides.
 
+    ``offline`` is what disturbs a job and is due: empty outside of a window, and what the node must be taken for first.
+
     ``allow`` names what the portal would let the node do beyond measuring; the node's own configuration decides.
     """
 
@@ -35,25 +37,45 @@ class Plan:
     poll_after: int
     tick: tuple[str, ...]
     daily: tuple[str, ...]
+    offline: tuple[str, ...]
     recheck: tuple[Recheck, ...]
     allow: dict[str, bool]
 
 
-def plan_of(ruleset: Ruleset, *, interval_s: int, poll_after_s: int, rechecks: tuple[Recheck, ...]) -> Plan:
-    """The plan of a node that is judged by *ruleset*."""
+def plan_of(
+    ruleset: Ruleset,
+    *,
+    interval_s: int,
+    poll_after_s: int,
+    rechecks: tuple[Recheck, ...],
+    offline: tuple[str, ...] = (),
+) -> Plan:
+    """The plan of a node that is judged by *ruleset*, and has to measure *offline* items now."""
     return Plan(
         schemas=SCHEMAS,
         interval=interval_s,
         poll_after=poll_after_s,
         tick=ruleset.planned(Cadence.TICK),
         daily=ruleset.planned(Cadence.DAILY),
+        offline=offline,
         recheck=rechecks,
-        allow={"disruptive": False},
+        allow={"disruptive": bool(offline)},
     )
 
 
-def plan_etag(ruleset: Ruleset, *, interval_s: int, poll_after_s: int, rechecks: tuple[Recheck, ...]) -> str:
-    """A strong entity tag of that plan, without quotes. Nodes of one kind share it, so it is kept in the process."""
+def plan_etag(
+    ruleset: Ruleset,
+    *,
+    interval_s: int,
+    poll_after_s: int,
+    rechecks: tuple[Recheck, ...],
+    offline: tuple[str, ...] = (),
+) -> str:
+    """A strong entity tag of that plan, without quotes. Nodes of one kind share it, so it is kept in the process.
+
+    With *offline* items it is the tag of the plan without them, a dot, and theirs: who compares plans by what a report
+    was answered looks at the part before the dot.
+    """
     key = (ruleset.judged_under, interval_s, poll_after_s, rechecks)
     known = _etags.get(key)
     if known is None:
@@ -62,4 +84,4 @@ def plan_etag(ruleset: Ruleset, *, interval_s: int, poll_after_s: int, rechecks:
         if len(_etags) >= _MOST_ETAGS:
             _etags.clear()
         _etags[key] = known
-    return known
+    return f"{known}.{hashlib.sha256(msgspec.json.encode(offline)).hexdigest()[:16]}" if offline else known

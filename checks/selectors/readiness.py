@@ -125,6 +125,7 @@ def _ask_nodes(context: GateContext, asked: _Asked, now: datetime) -> tuple[Answ
     cluster, rules = context.cluster, rules_of(context.cluster)
     rows = read_rows(cluster, asked.nodes, purpose=asked.purpose, rules=rules, now=now)
     odd = [*odd_of(rows.compared or (), rules)]
+    maintenance, changes = context.maintenance(now)
     bad = [*bad_rows_of(rows, rules, interval=timedelta(seconds=cluster.interval_s), now=now)]
     answer = decide(
         Question(
@@ -141,7 +142,8 @@ def _ask_nodes(context: GateContext, asked: _Asked, now: datetime) -> tuple[Answ
         clean=clean_of(rows, odd=odd),
         compared=odd,
         suspects=context.suspect_items,
-        ends=[row.until for row in bad if row.until is not None],
+        ends=[*changes, *(row.until for row in bad if row.until is not None)],
+        maintenance=maintenance,
     )
     return answer, rows
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from checks.domain.catalogue import Catalogue
 from checks.domain.errors import CountersignError
-from checks.domain.profiles import Ruleset
+from checks.domain.profiles import Ruleset, TrainingEnv
 from checks.models import CatalogVersion, Cluster, Node
 
 _MOST_RULESETS: Final = 1024
@@ -61,7 +61,8 @@ def ruleset_for(cluster: Cluster, node: Node | None = None) -> Ruleset:
     No statement when this process has them already.
     """
     profile = profile_of(cluster, node)
-    return known_ruleset(cluster.judged_under.get(profile)) or build_ruleset(profile, cluster.overrides)
+    known = known_ruleset(cluster.judged_under.get(profile))
+    return known or build_ruleset(profile, cluster.overrides, cluster.training_env)
 
 
 def known_ruleset(judged_under: str | None) -> Ruleset | None:
@@ -77,12 +78,12 @@ def rules_in_force(judged_under: str | None, *, cluster_id: int, profile: str) -
     known = known_ruleset(judged_under)
     if known is not None:
         return known
-    return build_ruleset(profile, Cluster.objects.values_list("overrides", flat=True).get(pk=cluster_id))
+    return build_ruleset(profile, *Cluster.objects.values_list("overrides", "training_env").get(pk=cluster_id))
 
 
-def build_ruleset(profile: str, overrides: Mapping[str, object]) -> Ruleset:
-    """Compile the rules of *profile* under *overrides* from the catalogue in force, and keep them."""
-    ruleset = Ruleset.build(catalogue_in_force(), profile, overrides)
+def build_ruleset(profile: str, overrides: Mapping[str, object], training_env: str) -> Ruleset:
+    """Compile the rules of *profile* under a cluster's settings from the catalogue in force, and keep them."""
+    ruleset = Ruleset.build(catalogue_in_force(), profile, overrides, TrainingEnv(training_env))
     if len(_rulesets) >= _MOST_RULESETS:
         _rulesets.clear()
     _rulesets[ruleset.judged_under] = ruleset

@@ -153,7 +153,7 @@ def _shared(run: Run, rows: RunRows, ruleset: Ruleset) -> tuple[SharedItem, ...]
 def _launch(context: GateContext, rows: LaunchRows, state: RunState, *, named: bool, purpose: Purpose) -> Launch:
     """What both questions need to know."""
     assert rows.run is not None  # noqa: S101  (the caller looked)
-    run = rows.run
+    run, (maintenance, changes) = rows.run, context.maintenance(state.now)
     return Launch(
         question=Question(
             purpose=purpose, cluster=context.cluster.slug, run=state.run.slug,
@@ -167,7 +167,8 @@ def _launch(context: GateContext, rows: LaunchRows, state: RunState, *, named: b
         nodes=_nodes(context, rows, state, named=named, purpose=purpose),
         waivers=state.waivers,
         override=run.override.facts() if run.override else None,
-        ends=[*_ends(run)],
+        ends=[*_ends(run), *changes],
+        maintenance=maintenance,
     )  # fmt: skip
 
 

@@ -68,6 +68,21 @@ def run_of_token(token: Token, slug: str) -> Run:
     return found
 
 
+def run_for_evidence(token: Token, slug: str) -> Run:
+    """The run *slug*, where *token* may send evidence about it: an operator's of its cluster, or a living node's of it.
+
+    Raises:
+        NoSuchRun: there is none, or not for this token.
+    """
+    if token.node is None:
+        return run_of_token(token, slug)
+    mine = Run.objects.select_related("cluster", "owner").filter(cluster=token.node.cluster_id, cluster__closed_at=None)
+    found = mine.filter(slug=slug).first() if token.node.retired_at is None else None
+    if found is None:
+        raise NoSuchRun(slug)
+    return found
+
+
 def page_of_runs(token: Token, *, cluster: str = "", stage: str = "", before: int | None = None) -> RunPage:
     """The newest runs that were written down before the one numbered *before*, of one cluster or stage where named."""
     found = _runs_of(token).order_by("-id").prefetch_related("pool")

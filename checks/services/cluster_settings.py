@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from checks.domain.errors import CountersignError
+from checks.domain.windows import known_zone
 from checks.models import Cluster
 from checks.services.cluster_locks import lock_cluster
 from checks.services.ledger import write_entry
@@ -21,7 +22,6 @@ CHANGEABLE = frozenset(
         "poll_after_s",
         "min_settle_gap_s",
         "accept_replay",
-        "training_env",
         "health_serves_as_launch",
     }
 )
@@ -64,6 +64,8 @@ def validate_settings(cluster: Cluster) -> None:
     Raises:
         InvalidSetting: names the setting and what it may be.
     """
+    if known_zone(cluster.time_zone) is None:
+        raise InvalidSetting(f"There is no time zone {cluster.time_zone!r}; write one such as Europe/Berlin or UTC.")
     try:
         cluster.clean_fields()
         cluster.validate_constraints(exclude={"slug"})

@@ -7,6 +7,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, connection, transaction
 
 from checks.domain.errors import CountersignError
+from checks.domain.profiles import TrainingEnv
 from checks.models import Cluster, Membership, Node, Role
 from checks.selectors.rules import build_ruleset
 from checks.services.cluster_locks import lock_cluster
@@ -36,6 +37,7 @@ def create_cluster(
     poll_after_s: int = 60,
     min_settle_gap_s: int = 60,
     accept_replay: bool = False,
+    training_env: str = TrainingEnv.NONE,
 ) -> Cluster:
     """Make a cluster; *by*, when given, becomes its administrator.
 
@@ -45,13 +47,13 @@ def create_cluster(
         SlugTaken: the slug is in use.
     """
     lock_rules()
-    rules = build_ruleset(profile, {})
     cluster = Cluster(
         slug=slug, name=name, profile=profile, provider=provider, time_zone=time_zone, interval_s=interval_s,
         poll_after_s=poll_after_s, min_settle_gap_s=min_settle_gap_s, accept_replay=accept_replay,
-        judged_under={profile: rules.judged_under},
+        training_env=training_env,
     )  # fmt: skip
     validate_settings(cluster)
+    cluster.judged_under = {profile: build_ruleset(profile, {}, training_env).judged_under}
     try:
         with transaction.atomic():
             cluster.save()
@@ -61,7 +63,7 @@ def create_cluster(
         Membership.objects.create(user_id=by.pk, cluster=cluster, role=Role.ADMIN)
     data = {
         "profile": profile, "interval_s": interval_s, "poll_after_s": poll_after_s,
-        "min_settle_gap_s": min_settle_gap_s, "accept_replay": accept_replay,
+        "min_settle_gap_s": min_settle_gap_s, "accept_replay": accept_replay, "training_env": training_env,
     }  # fmt: skip
     write_entry(what="cluster_created", target=slug, who=by, cluster=cluster, now=now, data=data)
     return cluster
@@ -82,6 +84,30 @@ def set_profile(*, cluster: Cluster, profile: str, by: AbstractBaseUser | None, 
         write_entry(
             what="profile_changed", target=cluster.slug, who=by, cluster=cluster, reason=reason, now=now, data=change
         )
+    rejudge_cluster(cluster=cluster, now=now)
+    return cluster
+
+
+def set_training_env(
+    *, cluster: Cluster, training_env: str, by: AbstractBaseUser | None, reason: str, now: datetime
+) -> Cluster:
+    """Say where jobs of this cluster find their software, and judge its nodes again: without any, what a node's daily
+    round asks about it is *na*.
+
+    Raises:
+        InvalidSetting: there is no such kind of environment.
+    """
+    with transaction.atomic():
+        lock_rules()
+        cluster = lock_cluster(cluster.pk)
+        change = {"before": cluster.training_env, "after": training_env}
+        cluster.training_env = training_env
+        validate_settings(cluster)
+        _store_rules(cluster)
+        write_entry(
+            what="training_env_changed", target=cluster.slug, who=by, cluster=cluster, reason=reason, now=now,
+            data=change,
+        )  # fmt: skip
     rejudge_cluster(cluster=cluster, now=now)
     return cluster
 
@@ -145,5 +171,6 @@ def refresh_rules(cluster: Cluster) -> Cluster:
 def _store_rules(cluster: Cluster) -> None:
     own = Node.objects.filter(cluster=cluster, retired_at=None).exclude(profile="")
     profiles = {cluster.profile, *own.values_list("profile", flat=True)}
-    cluster.judged_under = {key: build_ruleset(key, cluster.overrides).judged_under for key in sorted(profiles)}
-    cluster.save(update_fields=["profile", "overrides", "judged_under"])
+    own_settings = cluster.overrides, cluster.training_env
+    cluster.judged_under = {key: build_ruleset(key, *own_settings).judged_under for key in sorted(profiles)}
+    cluster.save(update_fields=["profile", "overrides", "training_env", "judged_under"])

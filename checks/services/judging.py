@@ -13,7 +13,7 @@ from msgspec import structs
 
 from checks.domain.blocking import blocks
 from checks.domain.evaluation import PASSED, Judgement, judge
-from checks.domain.facts import Fact
+from checks.domain.facts import Fact, Problem
 from checks.domain.freshness import valid_until
 from checks.domain.items import Item
 from checks.domain.loading import loaded_until
@@ -110,6 +110,38 @@ def judge_statement(
     after = _with_judgement(before, item, value, judgement, settled, now)
     after.facts = _kept_facts(facts, before.subject)
     after.counted_at, after.observed_at, after.valid_until = settled.counted_at, now, until
+    return after
+
+
+def judge_audited(
+    before: StateRow, item: Item, facts: Sequence[Fact], problems: Sequence[Problem], *, now: datetime
+) -> StateRow:
+    """The row after audits told *facts* and *problems*: settled at once, and as old as the newest of the facts."""
+    value = measure(item, facts, problems, NOTHING_KNOWN, observed_at=now, boot_id="").value
+    judgement = judge(item, value, now=now)
+    settled = resettle(_settled_of(before, None), judgement.verdict, item=item, at=now)
+    after = _with_judgement(before, item, value, judgement, settled, now)
+    after.facts = _kept_facts(facts, before.subject)
+    after.counted_at = now
+    return after
+
+
+def judge_derived(
+    before: StateRow,
+    item: Item,
+    facts: Sequence[Fact],
+    problems: Sequence[Problem],
+    *,
+    observed_at: datetime,
+    min_gap: timedelta,
+    now: datetime,
+) -> StateRow:
+    """The row after what several nodes measured was put together: it settles as a node's row of its cadence does."""
+    value = measure(item, facts, problems, NOTHING_KNOWN, observed_at=observed_at, boot_id="").value
+    judgement = judge(item, value, now=now)
+    settled = settle(_settled_of(before, None), judgement.verdict, item=item, observed_at=observed_at, min_gap=min_gap)
+    after = _with_judgement(before, item, value, judgement, settled, now)
+    after.counted_at = settled.counted_at
     return after
 
 

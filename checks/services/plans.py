@@ -7,6 +7,7 @@ from checks.domain.errors import CountersignError
 from checks.models import Node, Token
 from checks.selectors.plans import Plan, Recheck, plan_etag, plan_of
 from checks.selectors.rules import ruleset_for
+from checks.selectors.windows import offline_items_due
 from checks.services.rechecks import pick_up
 
 
@@ -42,9 +43,10 @@ def plan_for_agent(*, token: Token, now: datetime) -> TaggedPlan:
     require_active(node.hostname, retired=node.retired_at is not None, cluster_closed=cluster.closed_at is not None)
     rechecks = tuple(Recheck(request.pk, tuple(request.items)) for request in pick_up(node=node, now=now))
     ruleset, interval_s, poll_after_s = ruleset_for(cluster, node), cluster.interval_s, cluster.poll_after_s
+    offline = offline_items_due(node, ruleset, now)
     return TaggedPlan(
-        plan_of(ruleset, interval_s=interval_s, poll_after_s=poll_after_s, rechecks=rechecks),
-        plan_etag(ruleset, interval_s=interval_s, poll_after_s=poll_after_s, rechecks=rechecks),
+        plan_of(ruleset, interval_s=interval_s, poll_after_s=poll_after_s, rechecks=rechecks, offline=offline),
+        plan_etag(ruleset, interval_s=interval_s, poll_after_s=poll_after_s, rechecks=rechecks, offline=offline),
     )
 
 

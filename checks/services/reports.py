@@ -15,8 +15,10 @@ from checks.domain.errors import CountersignError
 from checks.domain.freshness import valid_until
 from checks.domain.profiles import Ruleset
 from checks.domain.verdicts import Cadence, Verdict
+from checks.models import Cluster
 from checks.selectors.rules import rules_in_force
 from checks.services import partitions
+from checks.services.claims import end_by_report
 from checks.services.evidence import evidence_rows
 from checks.services.judging import judge_again, judge_report
 from checks.services.machine import Machine, recognise
@@ -105,8 +107,16 @@ def _record(bearer: str, report: ReportV1, age_s: float | None, address: str | N
     rows = {(row.item, row.subject): row for row in known.states}
     if known.duplicate or not _store(arrival, rows, now):
         return _receipt(arrival, rows, known.rechecks, duplicate=True)
+    if report.cadence == "offline":
+        _end_claim(presented, clock.written_at, now)
     answered = frozenset(_answered_rechecks(arrival))
     return _receipt(arrival, rows, [one for one in known.rechecks if one.id not in answered], duplicate=False)
+
+
+def _end_claim(node: Presented, measured_at: datetime, now: datetime) -> None:
+    """What the node was taken for has been measured."""
+    cluster = Cluster(id=node.cluster_id, slug=node.cluster)
+    end_by_report(node_id=node.node_id, hostname=node.hostname, cluster=cluster, measured_at=measured_at, now=now)
 
 
 def _lock_node(bearer: str, report: ReportV1, address: str | None, now: datetime) -> Presented:

@@ -16,6 +16,7 @@ from checks.selectors.pages_access import ACTING_ROLES
 from checks.selectors.runs import LEADING_ROLES, LED_STAGES, pool_of
 from checks.services.ledger import write_entry
 from checks.services.permissions import require_prose, require_reason, require_role
+from checks.services.run_judging import audited_items, judge_run_items
 from checks.services.run_spec import SPEC_FIELDS, InvalidRun, RunSpec, check_run
 
 #: Where a run may go from where it is. *running* comes from a start that was told, and from nowhere else.
@@ -32,6 +33,8 @@ MOVES: Final[Mapping[str, frozenset[str]]] = {
 # What may change in a run that is on its way: what it is called and whose it is, not what was signed.
 _UNSIGNED_FIELDS: Final = frozenset({"name", "owner"})
 _FIXED: Final = OVER | {Stage.RUNNING}
+# Parts of a run that audited evidence is held against.
+_AUDITED: Final = frozenset({"artefacts", "planned_start", "planned_end"})
 _NAMES_SHOWN = 10
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
@@ -138,6 +141,8 @@ def revise_run(
     if nodes is not None:
         acts.append(("pool_set", _swap_pool(run, nodes)))
     _require_enough(run, len(pool_of(run)))
+    if _AUDITED & changes.keys():  # what was audited may be another file than the run's own now, or the plan longer
+        judge_run_items(run, audited_items(run), now=now)
     for what, data in acts:
         _write(what, run, by, token, reason, now, data)
     return run

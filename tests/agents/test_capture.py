@@ -204,6 +204,14 @@ def test_no_name_is_left_anywhere_in_a_redacted_archive(tmp_path: Path) -> None:
     assert read_capture(str(path)).context.checkpoint_dir == "/data/node"
 
 
+def test_what_a_node_names_about_its_training_travels_with_its_capture(tmp_path: Path) -> None:
+    named = ProbeContext(training_python="/opt/venv/bin/python", training_image="train:1", rendezvous="gpu7:29500")
+
+    write_capture(str(tmp_path / "c.tar.gz"), now(), "node", named, [], keep_everything)
+
+    assert read_capture(str(tmp_path / "c.tar.gz")).context == named
+
+
 def test_two_gpus_still_differ_after_redacting() -> None:
     first, second = "GPU-7f3a1c2e-11aa-4bcd-9def-000000000000", "GPU-7f3a1c2e-11aa-4bcd-9def-ffffffffffff"
 

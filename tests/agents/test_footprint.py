@@ -69,6 +69,21 @@ def test_a_tick_that_finds_another_one_running_loads_almost_nothing(enrolled: Pa
     lock.release()
 
 
+def test_a_tick_loads_no_audit(enrolled: Paths, portal: LoopbackPortal) -> None:
+    modules = imported_by(enrolled, "tick")
+
+    assert not {name for name in modules if name.startswith("readiness_agent.audits.")}
+
+
+def test_an_audit_of_lines_loads_no_data_library(enrolled: Paths, tmp_path: Path) -> None:
+    (tmp_path / "part-0.jsonl").write_text('{"text": "one document"}\n')
+
+    modules = imported_by(enrolled, "audit", "dataset", str(tmp_path / "part-0.jsonl"))
+
+    assert "readiness_agent.audits.dataset" in modules
+    assert not modules & {"pyarrow", "numpy", "tokenizers", "transformers", "zstandard", "fasttext"}
+
+
 def test_the_agent_needs_nothing_but_the_standard_library() -> None:
     imported = set()
     for path in (ROOT / "agents").rglob("*.py"):

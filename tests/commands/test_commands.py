@@ -11,6 +11,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from checks.models import Cluster, LedgerEntry, Membership, Role, TokenKind
+from checks.selectors.rules import ruleset_for
 from checks.services.catalog import load_catalogue
 from checks.services.tokens import BadToken, authenticate
 
@@ -67,6 +68,23 @@ def test_changing_a_cluster_names_what_is_in_force_and_keeps_the_reason(helios: 
 
     assert "8xh200" in said
     assert LedgerEntry.objects.filter(what="profile_changed", reason="the nodes were replaced").exists()
+
+
+def test_a_cluster_says_where_its_jobs_find_their_software_and_is_judged_by_it(helios: Cluster) -> None:
+    before = ruleset_for(helios)
+
+    manage("cluster", "set", "helios", "--training-env", "host", "--reason", "the environment is installed")
+
+    helios.refresh_from_db()
+    assert not before.applies("python-env-uniform")
+    assert ruleset_for(helios).applies("python-env-uniform")
+    assert LedgerEntry.objects.filter(what="training_env_changed", reason="the environment is installed").exists()
+
+
+def test_a_new_cluster_can_name_its_training_environment() -> None:
+    manage("cluster", "create", "selene", "--profile", "8xh100", "--training-env", "container")
+
+    assert ruleset_for(Cluster.objects.get(slug="selene")).applies("image-uniform")
 
 
 def test_a_wrong_cluster_name_lists_the_right_ones(helios: Cluster) -> None:

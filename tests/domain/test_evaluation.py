@@ -171,3 +171,24 @@ def test_a_later_report_stands_on_its_own_facts() -> None:
 
     assert row.report(0, live=1).verdict is Verdict.FAIL
     assert row.report(300, live=9).verdict is Verdict.PASS
+
+
+ENOUGH = [
+    {"fact": "live", "operator": "ge", "threshold": 5},
+    {"fact": "duration", "operator": "ge", "threshold": 1200, "amount": True},
+]
+
+
+def test_a_measurement_that_was_cut_short_is_unknown_and_says_how_much_is_lacking() -> None:
+    item = item_of(facts={"live": "count", "duration": "seconds"}, criteria=ENOUGH)
+    judgement = judged(item, live=9, duration=300)
+
+    assert (judgement.verdict, judgement.reason) == (Verdict.UNKNOWN, Reason.NOT_JUDGED)
+    assert judgement.detail == "too short: 5 of 20 min"
+    assert judged(item, live=9, duration=1200).verdict is Verdict.PASS
+
+
+def test_what_failed_within_a_short_time_has_failed() -> None:
+    item = item_of(facts={"live": "count", "duration": "seconds"}, criteria=ENOUGH)
+
+    assert judged(item, live=4, duration=300).verdict is Verdict.FAIL

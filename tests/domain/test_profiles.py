@@ -4,7 +4,7 @@ import pytest
 
 from checks.domain.catalogue import Catalogue
 from checks.domain.errors import InvalidOverride, UnknownProfile
-from checks.domain.profiles import Ruleset
+from checks.domain.profiles import Ruleset, TrainingEnv
 from checks.domain.verdicts import Cadence
 
 
@@ -62,6 +62,38 @@ def test_rules_have_another_name_under_another_threshold_and_not_under_another_r
 
     assert name(4096, "one reason") == name(4096, "another reason")
     assert name(4096, "one reason") != name(8192, "one reason")
+
+
+SOFTWARE = {"trainer-lib-pinned", "python-env-uniform", "nccl-cuda-match", "nccl-no-system", "image-uniform"}
+"""What the daily round of a node asks about the software that jobs train with."""
+
+
+@pytest.mark.parametrize(
+    ("training_env", "asked"),
+    [
+        (TrainingEnv.CONTAINER, SOFTWARE),
+        (TrainingEnv.HOST, SOFTWARE - {"image-uniform"}),
+        (TrainingEnv.NONE, set()),
+    ],
+)
+def test_software_is_asked_about_where_the_cluster_has_it(
+    catalogue: Catalogue, training_env: TrainingEnv, asked: set[str]
+) -> None:
+    rules = Ruleset.build(catalogue, "8xh100", {}, training_env)
+
+    assert {key for key in SOFTWARE if rules.applies(key)} == asked
+
+
+def test_what_every_run_is_asked_does_not_hang_on_the_training_environment(catalogue: Catalogue) -> None:
+    rules = Ruleset.build(catalogue, "8xh100", {}, TrainingEnv.NONE)
+
+    assert all(map(rules.applies, ["checkpoint-space", "checkpoint-mount", "amp-config", "driver-cuda-match"]))
+
+
+def test_rules_have_another_name_under_another_training_environment(catalogue: Catalogue) -> None:
+    names = {Ruleset.build(catalogue, "8xh100", {}, one).judged_under for one in TrainingEnv}
+
+    assert len(names) == len(TrainingEnv)
 
 
 @pytest.mark.parametrize(

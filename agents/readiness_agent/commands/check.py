@@ -20,12 +20,15 @@ from readiness_agent.source import Probe
 EXIT_CODES = "0 pass, warn or na (--no-push: measured), 1 fail, 2 unknown or stale, 3 portal away"
 FAIL, UNKNOWN, AWAY = 1, 2, 3
 LONGEST_TICK = 60.0
+LONGEST_OFFLINE = 14400
 LAYERS = ("physical", "system", "framework", "data", "operations")
 
 
 def main(argv: Sequence[str]) -> int:
     """Run probes now; the portal judges."""
     options = _options(argv)
+    if options.offline:
+        return _measure_offline(options)
     probes = probes_for(options.items)
     if options.dry_run:
         names = [probe.name for probe in probes]
@@ -49,15 +52,51 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("items", nargs="*", metavar="ITEM", help="items to measure (default: all)")
     parser.add_argument("--layer", choices=LAYERS, help="print and count this layer's verdicts only")
     parser.add_argument("--no-push", action="store_true", help="print facts and problems; nothing is judged or sent")
+    parser.add_argument(
+        "--offline", action="store_true",
+        help="measure what disturbs a job: the node is taken at the portal first, and given back after",
+    )  # fmt: skip
+    parser.add_argument("--seconds", type=float, metavar="S", help="with --offline: at most S seconds an item")
     options = parse(parser, argv)
+    if options.seconds is not None and not (options.offline and 1 <= options.seconds <= LONGEST_OFFLINE):
+        raise usage_error(f"--seconds goes with --offline, and is a number from 1 to {LONGEST_OFFLINE}")
     if options.layer and options.no_push:
         raise usage_error("--layer needs the portal, which knows the layers: leave out --no-push or --layer")
     return options
 
 
+def _measure_offline(options: argparse.Namespace) -> int:
+    """The same for offline items, which only a node that allows it measures."""
+    from readiness_agent.offline.probes import offline_items, probes_of
+    from readiness_agent.offline.taking import measure_alone, measure_and_push
+
+    unknown = sorted(set(options.items) - set(offline_items()))
+    if unknown:
+        known = ", ".join(sorted(offline_items()))
+        raise usage_error(f"no offline probe measures {', '.join(unknown)}; known items: {known}")
+    probes, paths = probes_of(options.items), paths_of(options)
+    if options.dry_run:
+        names = [probe.name for probe in probes]
+        answer(options, {"probes": names}, f"would take this node and run: {', '.join(names)}")
+        return 0
+    if options.no_push:
+        return _tell(options, measure_alone(probes, config_if_any(paths), paths, options.seconds))
+    agent = Agent(paths)
+    agent.require_live()
+    pushed = measure_and_push(agent, probes, options.seconds)
+    if pushed.answer is None:
+        log("measured, not judged: the report waits and goes with a later tick")
+        return AWAY
+    return print_verdicts(options, pushed.answer, options.layer, options.items)
+
+
 def _measure_only(options: argparse.Namespace, paths: Paths, probes: Sequence[Probe]) -> int:
     """Facts and problems. Works on a node that is not enrolled, for whoever may run it."""
-    measured = measure(probes, config_if_any(paths), paths)
+    return _tell(options, measure(probes, config_if_any(paths), paths))
+
+
+def _tell(options: argparse.Namespace, measured: Measured) -> int:
+    """What was measured, unjudged."""
     facts, problems = _asked(measured, options.items)
     document = {"facts": [fact._asdict() for fact in facts], "problems": [problem._asdict() for problem in problems]}
     lines = [fact_line(fact) for fact in facts] + [problem_line(problem) for problem in problems]

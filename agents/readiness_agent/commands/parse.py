@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Sequence, Tuple
 
-from readiness_agent.agent import measure_elsewhere
 from readiness_agent.errors import usage_error
-from readiness_agent.facts import ERROR, EVERY_SUBJECT, NOT_CAPTURED
+from readiness_agent.facts import ERROR, EVERY_SUBJECT, NOT_CAPTURED, CouldNotMeasure
 from readiness_agent.loose import SMI_XML
 from readiness_agent.node import now
 from readiness_agent.options import answer, make_parser, parse
@@ -69,12 +68,13 @@ def main(argv: Sequence[str]) -> int:
         problem = {"item": "", "subject": "*", "kind": ERROR, "detail": detail}
         answer(options, {"kind": options.kind, "facts": [], "problems": [problem]}, "")
         return UNKNOWN
-    facts, problems = _read(options.kind, _text(options.file))
+    facts, problems = read_output(options.kind, _text(options.file))
     answer(options, {"kind": options.kind, "facts": facts, "problems": problems}, "")
     return UNKNOWN if problems or not facts else 0
 
 
-def _read(kind: str, text: str) -> Tuple[Facts, Problems]:
+def read_output(kind: str, text: str) -> Tuple[Facts, Problems]:
+    """What one saved output of *kind* says, in the form of a probe's answer. Never raises."""
     if kind in SAVED:
         return _dressed(SAVED[kind].item, SAVED[kind].read(text))
     facts, problems = _parse(kind, text)
@@ -95,14 +95,23 @@ def _dressed(item: str, saved: Saved) -> Tuple[Facts, Problems]:
 
 
 def _parse(kind: str, text: str) -> Tuple[Facts, Problems]:
-    """Run the probes on a capture that holds this one output, and listen to those that read it."""
-    moment = now()
-    snapshot = RecordedSnapshot(moment, _records(kind, text))
-    measured = measure_elsewhere(PROBES, ProbeContext(is_known=False), lambda: ReplaySource(snapshot), moment)
-    read = [outcome.probe for outcome in measured.outcomes if outcome.records]
-    measured = measured.of_probes(read)
-    facts = [fact._asdict() for fact in measured.facts()]
-    return facts, [problem._asdict() for problem in measured.problems() if problem.kind != NOT_CAPTURED]
+    """Ask the probes about a capture that holds this one output, and listen to those that read it.
+
+    In this process: a capture cannot hang, and starting a process a probe would take longer than all of them do.
+    """
+    snapshot = RecordedSnapshot(now(), _records(kind, text))
+    facts: Facts = []
+    problems: Problems = []
+    for probe in PROBES:
+        source = ReplaySource(snapshot)
+        try:
+            found = probe.run(source, ProbeContext(is_known=False))
+        except CouldNotMeasure:
+            continue  # nothing that this probe reads is in the text
+        if source.records:
+            facts += [fact._asdict() for fact in found.facts]
+            problems += [problem._asdict() for problem in found.problems if problem.kind != NOT_CAPTURED]
+    return facts, problems
 
 
 def _records(kind: str, text: str) -> List[Dict[str, Any]]:

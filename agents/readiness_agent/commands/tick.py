@@ -45,7 +45,19 @@ def main(argv: Sequence[str]) -> int:
         log(message)
     line = f"{len(result.reports)} report(s) made, {result.sent} delivered, {result.waiting} waiting"
     answer(options, result._asdict(), line)
+    lock.release()
+    _measure_offline(tick)
     return 0
+
+
+def _measure_offline(tick: Tick) -> None:
+    """Begin what the plan names for this window, beside the ticks that go on: they measure under its load."""
+    due = tick.agent.plan().offline
+    if not due or not tick.agent.config.allow_disruptive:
+        return
+    from readiness_agent.offline.background import begin
+
+    begin(due, tick.agent)
 
 
 def _tick(options: argparse.Namespace, paths: Paths) -> Tick:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from readiness_agent.parsers.saved import Reading, Saved, whole
+from readiness_agent.parsers.saved import JSON_INTEGER_MAX, Reading, Saved, whole
 
 ROOTS = ("DCGM Diagnostic", "DCGM GPU Diagnostic")
 """Of version 4, and of version 3."""
@@ -24,6 +24,67 @@ _GPU_LINE = re.compile(r"\s*gpuId ([0-9]{1,4}):\s*")
 _STATES = re.compile(r"\s*[UDX_](?: [UDX_])*\s*")
 
 _Test = Tuple[str, Dict[str, Any]]
+
+
+class DiagnosticResult(NamedTuple):
+    """What one test of a diagnostic found on one GPU; None: the output does not say."""
+
+    test: str
+    category: str
+    gpu: Optional[int]
+    status: str
+    memory_share: Optional[float]
+    host_to_gpu: Optional[float]
+    """GB/s."""
+    error_ids: Tuple[int, ...]
+    warnings: Tuple[str, ...]
+
+
+def diagnostic_results(text: str) -> Tuple[DiagnosticResult, ...]:
+    """Every result of ``dcgmi diag -j`` by itself; none where the text is no such document. Never raises."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return ()
+    root = next((document[name] for name in ROOTS if isinstance(document, dict) and name in document), None)
+    if not isinstance(root, dict):
+        return ()
+    return tuple(
+        _result(category, str(test.get("name", ""))[:64], result)
+        for category, test in _tests(root.get("test_categories"))
+        for result in (test["results"] if isinstance(test.get("results"), list) else ())
+        if isinstance(result, dict)
+    )
+
+
+def _result(category: str, name: str, result: Dict[str, Any]) -> DiagnosticResult:
+    info = result.get("info")
+    said = "\n".join(str(one) for one in info) if isinstance(info, list) else str(info or "")
+    allocated = _ALLOCATED.search(said)
+    rates = {direction: float(figure) for direction, figure in _BANDWIDTH.findall(said)}
+    warnings = result.get("warnings")
+    told = warnings if isinstance(warnings, list) else [warnings] if warnings else []
+    ids = [one.get("error_id") for one in told if isinstance(one, dict)]
+    status = result.get("status")
+    return DiagnosticResult(
+        name,
+        category,
+        _gpu_of(result),
+        status if isinstance(status, str) else "unknown",
+        float(allocated[2]) if allocated else None,
+        rates.get("Host to GPU"),
+        tuple(one for one in ids if isinstance(one, int) and not isinstance(one, bool)),
+        tuple(str(one.get("warning") if isinstance(one, dict) else one)[:300] for one in told),
+    )
+
+
+def _gpu_of(result: Dict[str, Any]) -> Optional[int]:
+    """Version 4 names the entity, version 3 a list of GPUs in a text; several GPUs in one result are none."""
+    entity = result.get("entity_id") if result.get("entity_group", "GPU") == "GPU" else None
+    if isinstance(entity, int) and not isinstance(entity, bool) and 0 <= entity < 1000:
+        return entity
+    ids = result.get("gpu_ids", result.get("gpu_id"))
+    return whole(str(ids)) if str(ids).isdigit() and len(str(ids)) < 4 else None
 
 
 def read_dcgmi_json(text: str) -> Saved:
@@ -59,6 +120,8 @@ def _diagnostic(reading: Reading, document: Dict[str, Any], root: Any) -> None:
         _counts(reading, statuses)
     for category, test in tests:
         _test(reading, category, test)
+    if _is_torn(root["test_categories"] if as_promised and "test_categories" in root else root):
+        reading.problem("a category of tests has no list of them: the report is damaged")
     if not tests or all(status == "Skip" for _, status in statuses):
         reading.problem("no test was run")
 
@@ -70,6 +133,15 @@ def _tests(categories: Any) -> List[_Test]:
         name = str(category.get("category", "")) if isinstance(category, dict) else ""
         found += [(name, test) for test in tests if isinstance(test, dict)] if isinstance(tests, list) else []
     return found
+
+
+def _is_torn(categories: Any) -> bool:
+    """Whether something stands in the place of a category, or of one of its tests, that is none."""
+    for category in categories if isinstance(categories, list) else ():
+        tests = category.get("tests") if isinstance(category, dict) else None
+        if not isinstance(tests, list) or not all(isinstance(test, dict) for test in tests):
+            return True
+    return False
 
 
 def _status(test: Dict[str, Any]) -> str:
@@ -97,10 +169,12 @@ def _test(reading: Reading, category: str, test: Dict[str, Any]) -> None:
     reading.fact("status", status, "text", name)
     reading.fact("category", category or None, "text", name)
     results = test.get("results")
-    for result in results if isinstance(results, list) else ():
-        if isinstance(result, dict):
-            _info(reading, result, name)
-            _warnings(reading, result, name)
+    told = [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
+    for result in told:
+        gpu = _gpu_of(result)
+        subject = f"{name} gpu{gpu}" if len(told) > 1 and gpu is not None else name
+        _info(reading, result, subject)
+        _warnings(reading, result, subject)
     if status == "unknown":
         reading.problem(f"{name}: its result is not told")
 
@@ -122,7 +196,7 @@ def _warnings(reading: Reading, result: Dict[str, Any], name: str) -> None:
         sentence = one.get("warning") if isinstance(one, dict) else one
         reading.problem(f"{name}: {str(sentence)[:300]}")
         error = one.get("error_id") if isinstance(one, dict) else None
-        if isinstance(error, int) and not isinstance(error, bool):
+        if isinstance(error, int) and not isinstance(error, bool) and abs(error) <= JSON_INTEGER_MAX:
             reading.fact("error_id", error, "count", name)
 
 

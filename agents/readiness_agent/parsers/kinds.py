@@ -21,7 +21,7 @@ from readiness_agent.parsers.run_configs import read_deepspeed_config, read_requ
 from readiness_agent.parsers.saved import Saved, SavedKind
 from readiness_agent.parsers.saved_gpu import read_kernel_log, read_lspci, read_nvlink_errors, read_nvlink_status
 from readiness_agent.parsers.saved_settings import read_sysctl_conf, read_sysctl_files, read_ulimit_lines
-from readiness_agent.parsers.saved_smi import read_smi_details
+from readiness_agent.parsers.saved_smi import read_smi_details, read_smi_sentence
 from readiness_agent.parsers.smi_query import read_smi_query
 from readiness_agent.parsers.smi_table import read_smi_table
 from readiness_agent.parsers.topology import read_topology
@@ -66,6 +66,7 @@ SAVED: Dict[str, SavedKind] = {
 DETAILS: Dict[str, Callable[[str], Saved]] = {
     "nvidia-smi -q": read_smi_details,
     "nvidia-smi -q -x": read_smi_details,
+    "nvidia-smi error": read_smi_sentence,
     "ulimit": read_ulimit_lines,
     "sysctl files": read_sysctl_files,
     "sysctl conf": read_sysctl_conf,

@@ -6,6 +6,7 @@ import re
 from typing import Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 from readiness_agent.facts import Unreadable
+from readiness_agent.parsers.saved import JSON_INTEGER_MAX
 
 Amount = Union[int, str]
 """Files, or bytes; or the text ``unlimited``."""
@@ -159,8 +160,13 @@ def _in_range(text: str, number: int) -> bool:
 
 
 def _amount(text: str, scale: int = 1) -> Amount:
-    return UNLIMITED if text in _UNLIMITED_WORDS else int(text) * scale
+    """In the item's own unit; what no report can carry is no limit that anybody set."""
+    amount: Amount = UNLIMITED if text in _UNLIMITED_WORDS else int(text) * scale
+    if isinstance(amount, int) and amount > JSON_INTEGER_MAX:
+        raise Unreadable(f"{text} is no limit")
+    return amount
 
 
 def _amount_or_none(text: str, scale: int = 1) -> Optional[Amount]:
-    return _amount(text, scale) if text in _UNLIMITED_WORDS or re.fullmatch(r"[0-9]{1,20}", text) else None
+    is_told = text in _UNLIMITED_WORDS or (re.fullmatch(r"[0-9]{1,20}", text) and int(text) * scale <= JSON_INTEGER_MAX)
+    return _amount(text, scale) if is_told else None

@@ -14,14 +14,17 @@ from readiness_agent.parsers.terminal import finished_lines
 
 _MARK = re.compile(r"^(?:\[[0-9]+,[0-9]+\]<std(?:out|err)>: ?|[A-Za-z0-9._-]+: (?=\s*[#0-9]))")
 _NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,6})?"
-_ERROR = r"N/A|[0-9]{1,18}|[0-9]\.?[0-9]*e[+-][0-9]{2}"
+_NOT_CHECKED = "N/A"
+_CORRUPT = 0.1
+"""A relative error that no rounding of a floating-point type explains."""
+_ERROR = r"N/A|[0-9]{1,18}|[0-9]\.?[0-9]{0,9}e[+-][0-9]{2}"
 _HALF = rf"\s+({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})\s+({_ERROR})"
 _ROW = re.compile(
     rf"\s*([0-9]{{1,18}})\s+[0-9]{{1,18}}\s+[a-z][a-z0-9_]*(?:\s+[a-z]+)?(?:\s+-?[0-9]{{1,4}})?{_HALF}{_HALF}\s*"
 )
 _ASKED = re.compile(r"maxBytes ([0-9]{1,18})\b")
 _VALIDATION = re.compile(r"validation: ([01])\b")
-_RANK = re.compile(r"#?\s*Rank\s+[0-9]+ .*device\s+[0-9]+ \[0x[0-9a-fA-F]+\] (.+)")
+_RANK = re.compile(r"#?\s*Rank\s+([0-9]{1,7}) .*device\s+[0-9]+ \[[0-9a-fA-FxX:.]+\] (.+)")
 _NRANKS = re.compile(r"\bnranks ([0-9]{1,6})\b")
 _COLUMNS = re.compile(r"#?\s+(?:size\s+count|bytes\s+N)\s+type\b")
 _VERSION = re.compile(r"NCCL version (\S+)")
@@ -38,7 +41,8 @@ class Row(NamedTuple):
     size: int
     algbw: Optional[float]
     busbw: Optional[float]
-    error: str
+    errors: Tuple[str, ...]
+    """Of the buffers apart, and in place where that was checked: not every operation can be."""
     busbw_in_place: Optional[float]
 
 
@@ -57,24 +61,35 @@ def read_nccl_tests(text: str) -> Saved:
     validated = _validation(body)
     if rows and average is not None:
         _correctness(reading, rows, lines, validated)
-    if rows and average is not None and gpus != 1:
+    if rows and average is not None and not _is_alone(gpus, rows):
         _figure(reading, rows, whole(_first(_ASKED, body)))
-    _complain(reading, lines, rows, ended=average is not None, gpus=gpus)
+    _complain(reading, lines, rows, ended=average is not None, alone=_is_alone(gpus, rows))
     return reading.result()
+
+
+def _is_alone(gpus: Optional[int], rows: List[Row]) -> bool:
+    """Whether there was one rank: its list says so, or its bus bandwidth does, which is 0 while data was moved."""
+    largest = max(rows, key=lambda row: row.size) if rows else None
+    return gpus == 1 or (largest is not None and largest.busbw == 0 and (largest.algbw or 0) > 0)
 
 
 def _row(line: str) -> Optional[Row]:
     found = _ROW.fullmatch(line)
     if not found:
         return None
-    size, _, algbw, busbw, error, _, _, in_place, _ = found.groups()
-    return Row(int(size), decimal(algbw), decimal(busbw), error, decimal(in_place))
+    size, _, algbw, busbw, apart, _, _, in_place, there = found.groups()
+    errors = (apart,) if there == _NOT_CHECKED else (apart, there)
+    return Row(int(size), decimal(algbw), decimal(busbw), errors, decimal(in_place))
 
 
 def _head(reading: Reading, lines: List[str], body: str) -> Optional[int]:
     """Facts about the run as a whole; the number of ranks, where it is told."""
-    devices = [found[1].strip() for found in map(_RANK.fullmatch, lines) if found]
+    ranks = {int(found[1]): found[2].strip() for found in map(_RANK.fullmatch, lines) if found}
+    devices = [*ranks.values()]
     all_ranks_told = any(_COLUMNS.match(line) or _row(line) for line in lines)
+    if all_ranks_told and sorted(ranks) != [*range(len(ranks))]:
+        reading.problem("the list of ranks has gaps: it was cut or damaged")
+        return None
     gpus = (len(devices) if all_ranks_told else 0) or whole(_first(_NRANKS, body))
     reading.fact("gpus", gpus, "count")
     if all_ranks_told and len(set(devices)) == 1:
@@ -91,15 +106,18 @@ def _validation(body: str) -> Optional[bool]:
 
 def _correctness(reading: Reading, rows: List[Row], lines: List[str], validated: Optional[bool]) -> None:
     """Wrong values, unless nothing was checked: then ``0 OK`` is empty talk."""
-    errors = [row.error for row in rows]
-    if validated is False or "N/A" in errors:
+    errors = [error for row in rows for error in row.errors]
+    if validated is False or _NOT_CHECKED in errors:
         return
     outside = whole(_only(_BOUNDS, lines))
     reading.fact("out_of_bounds", outside, "count")
     if outside:
         reading.problem(f"{outside} values are out of bounds: data came back wrong")
     if any("e" in error for error in errors):
-        reading.fact("relative_error_max", max(float(error) for error in errors), "ratio")
+        worst = max(float(error) for error in errors)
+        reading.fact("relative_error_max", worst, "ratio")
+        if worst >= _CORRUPT and not outside:
+            reading.problem(f"values are off by {worst:.0%}: data came back wrong")
     else:
         reading.fact("wrong", sum(int(error) for error in errors), "count")
 
@@ -115,7 +133,7 @@ def _figure(reading: Reading, rows: List[Row], asked: Optional[int]) -> None:
     reading.fact("algbw", largest.algbw, "GB/s")
 
 
-def _complain(reading: Reading, lines: List[str], rows: List[Row], *, ended: bool, gpus: Optional[int]) -> None:
+def _complain(reading: Reading, lines: List[str], rows: List[Row], *, ended: bool, alone: bool) -> None:
     failures = [line.strip() for line in lines if _FAILURE.search(line)]
     if failures:
         reading.problem(failures[0])
@@ -123,7 +141,7 @@ def _complain(reading: Reading, lines: List[str], rows: List[Row], *, ended: boo
         reading.problem("there is no table of nccl-tests in this text")
     if rows and not ended:
         reading.problem("there is no summary line: the run did not end, or its output was cut")
-    if gpus == 1:
+    if alone:
         reading.problem("one rank has nobody to talk to: its bus bandwidth is 0 by definition")
 
 

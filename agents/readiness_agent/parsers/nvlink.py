@@ -118,8 +118,9 @@ def _is_complete(block: _Block, text: str, is_whole: Callable[[str], bool]) -> b
     if any(_CUT.fullmatch(line) for line in block.lines):
         return False
     last = block.lines[-1] if block.lines else ""
-    breaks_off = not text.endswith("\n") and text.rstrip().endswith(last) and last.startswith("Link")
-    return not breaks_off or is_whole(last)
+    breaks_off = not text.endswith("\n") and text.rstrip().endswith(last)
+    may_be_a_link = last.startswith("Link") or "Link".startswith(last)
+    return not (breaks_off and may_be_a_link) or is_whole(last)
 
 
 def _errors(block: _Block, text: str) -> NvlinkErrors:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, List, NamedTuple, Optional
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
+from readiness_agent.facts import Unreadable
 from readiness_agent.parsers.saved import Reading, Saved
 from readiness_agent.parsers.terminal import finished_lines
 
@@ -19,6 +20,7 @@ _SHOWN = re.compile(
 _FOUND = re.compile(r"n_gids_found=([0-9]{1,5})")
 _TRUST = re.compile(r"Priority trust state: (\w+)")
 _MAPPED = re.compile(r"\s*prio:([0-7]) dscp:([0-9,]+)\s*")
+_BUFFERS = re.compile(r"Receive buffer size \(bytes\): ([0-9,]+?),?(?:total.*)?")
 _ENABLED = re.compile(r"\s*enabled((?:\s+[01]){8})\s*")
 
 
@@ -29,6 +31,47 @@ class Gid(NamedTuple):
     address: str
     type: Optional[str]
     link_local: bool
+
+
+class Qos(NamedTuple):
+    """The lossless settings of one card."""
+
+    trust: str
+    lossless: Tuple[int, ...]
+    """Priorities with flow control."""
+    priorities: Dict[int, int]
+    """DSCP to priority."""
+    buffers: str
+
+    @property
+    def said(self) -> str:
+        """All of it in one line: cards that are set alike say the same."""
+        mask = sum(1 << priority for priority in self.lossless)
+        return f"trust {self.trust}, pfc 0x{mask:02x}, dscp {_ranges(self.priorities) or 'none'}{self.buffers}"
+
+    def is_lossless(self, dscp: int) -> bool:
+        """Whether packets with that mark fall into a priority with flow control; without trust in marks none does."""
+        return self.trust == "dscp" and self.priorities.get(dscp) in self.lossless
+
+
+def parse_mlnx_qos(text: str) -> Qos:
+    """The answer of ``mlnx_qos -i`` about one card.
+
+    Raises:
+        Unreadable: its trust or its priorities with flow control are not shown.
+    """
+    lines = finished_lines(text)
+    trust = _TRUST.search("\n".join(lines))
+    enabled = next((found[1].split() for found in map(_ENABLED.fullmatch, lines) if found), None)
+    if trust is None or enabled is None:
+        raise Unreadable("mlnx_qos shows neither trust nor priority flow control")
+    buffers = next((found[1].strip() for found in map(_BUFFERS.fullmatch, lines) if found), "")
+    return Qos(
+        trust[1],
+        tuple(priority for priority, bit in enumerate(enabled) if bit == "1"),
+        _priorities([found for found in map(_MAPPED.fullmatch, lines) if found]),
+        f", buffers {buffers}" if buffers else "",
+    )
 
 
 def read_devinfo_gids(text: str) -> Saved:
@@ -112,14 +155,23 @@ def read_mlnx_qos(text: str) -> Saved:
 
 
 def _dscp(reading: Reading, mapped: List[re.Match[str]]) -> None:
+    priorities = _priorities(mapped)
+    reading.fact("dscp_priorities", _ranges(priorities) or None, "text")
+    reading.fact(f"dscp_{USUAL_DSCP}_priority", priorities.get(USUAL_DSCP), "count")
+
+
+def _priorities(mapped: List[re.Match[str]]) -> Dict[int, int]:
     priorities: Dict[int, int] = {}
     for found in mapped:
         priorities.update({int(one): int(found[1]) for one in found[2].split(",") if one and len(one) < 3})
+    return priorities
+
+
+def _ranges(priorities: Dict[int, int]) -> str:
     ranges: List[str] = []
     for dscp in sorted(priorities):
         if dscp - 1 in priorities and priorities[dscp - 1] == priorities[dscp]:
             ranges[-1] = f"{ranges[-1].partition('-')[0].partition(':')[0]}-{dscp}:{priorities[dscp]}"
         else:
             ranges.append(f"{dscp}:{priorities[dscp]}")
-    reading.fact("dscp_priorities", " ".join(ranges) or None, "text")
-    reading.fact(f"dscp_{USUAL_DSCP}_priority", priorities.get(USUAL_DSCP), "count")
+    return " ".join(ranges)

@@ -63,6 +63,8 @@ def _zero(reading: Reading, zero: Dict[str, Any]) -> None:
     for name in ("offload_optimizer", "offload_param"):
         part = _part(zero, name)
         reading.fact(name, _scalar(part.get("device")), "text")
+        pinned = part.get("pin_memory")
+        reading.fact(f"{name}_pin_memory", pinned if isinstance(pinned, bool) else None, "bool")
         reading.fact("nvme_path", _scalar(part.get("nvme_path")), "text")
     size = zero.get("reduce_bucket_size")
     reading.fact("reduce_bucket_size", _scalar(size), _unit(size))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from readiness_agent.listing import counted
 from readiness_agent.parsers.kernel_log import GLOBAL, MEMCG, REAPER, oom_kills, parse_kernel_log
 from readiness_agent.parsers.lspci import LspciDevice, parse_lspci
@@ -10,6 +12,8 @@ from readiness_agent.parsers.saved import Reading, Saved
 from readiness_agent.parsers.xid import gpu_events
 
 _PEERMEM = "nvidia-peermem"
+_LOADED = re.compile(r"loading NVIDIA UNIX .*?  ([0-9]{3,4}(?:\.[0-9]{1,3}){1,2})(?=\s)")
+"""What the driver says of itself when it is loaded; the last one is in force."""
 
 
 def read_nvlink_status(text: str) -> Saved:
@@ -66,7 +70,8 @@ def read_kernel_log(text: str) -> Saved:
         return reading.result()
     events = gpu_events(records)
     reading.fact("lines", len(records), "count")
-    reading.fact("gpus_with_xids", len(events), "count")
+    reading.fact("gpus_with_xids", sum(1 for one in events.values() if one.lines), "count")
+    reading.fact("gpus_off_bus", sum(1 for one in events.values() if one.off_the_bus), "count")
     for address, one in events.items():
         reading.fact("xids", counted(one.counts), "text", address)
         reading.fact("nonfatal_xids", counted(one.nonfatal_counts), "text", address)
@@ -77,6 +82,8 @@ def read_kernel_log(text: str) -> Saved:
     kinds = [kill.kind for kill in oom_kills(records)]
     for name, kind in (("global_oom_kills", GLOBAL), ("memcg_oom_kills", MEMCG), ("oom_reaped", REAPER)):
         reading.fact(name, kinds.count(kind) or None, "count")
+    loaded = [found[1] for found in (_LOADED.search(one.message) for one in records) if found]
+    reading.fact("driver_version", loaded[-1] if loaded else None, "text")
     reading.fact("peermem_warnings", sum(_PEERMEM in one.message for one in records) or None, "count")
     return reading.result()
 

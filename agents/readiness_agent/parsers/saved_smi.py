@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from readiness_agent.parsers.nvidia_smi_cells import bus_id, count, state, version
+from readiness_agent.parsers.nvidia_smi_errors import parse_smi_errors
 from readiness_agent.parsers.nvidia_smi_text import read_outline
 from readiness_agent.parsers.nvidia_smi_xml import xml_report
 from readiness_agent.parsers.saved import Reading, Saved, Value, decimal
@@ -45,6 +46,14 @@ def read_smi_details(text: str) -> Saved:
     return reading.result()
 
 
+def read_smi_sentence(text: str) -> Saved:
+    """The addresses in the sentences that nvidia-smi prints instead of its report. Never raises."""
+    reading = Reading()
+    addresses = [address for address in parse_smi_errors(text).lost_handles if address]
+    reading.fact("lost_bus_ids", " ".join(dict.fromkeys(addresses)) or None, "text")
+    return reading.result()
+
+
 def _of_xml(text: str) -> Optional[_Report]:
     root = xml_report(text)
     if isinstance(root, str):
@@ -81,7 +90,7 @@ def _amount(unit: str) -> Callable[[Optional[str]], Optional[float]]:
     def read(cell: Optional[str]) -> Optional[float]:
         number, _, found = (cell or "").strip().partition(" ")
         value = decimal(number) if found == unit else None
-        return int(value) if value is not None and value.is_integer() else value
+        return int(value) if value is not None and value.is_integer() and abs(value) < 2**63 else value
 
     return read
 
@@ -108,6 +117,8 @@ DETAILS_OF_A_GPU: Dict[str, Tuple[str, Tuple[str, ...], _Cell]] = {
     "aggregate_dram_uncorrectable": ("count", ("ecc_errors/aggregate/dram_uncorrectable",), count),
     "remapped_correctable": ("count", ("remapped_rows/remapped_row_corr",), count),
     "remapped_uncorrectable": ("count", ("remapped_rows/remapped_row_unc",), count),
+    "retired_pages_single_bit": ("count", ("retired_pages/multiple_single_bit_retirement/retired_count",), count),
+    "retired_pages_double_bit": ("count", ("retired_pages/double_bit_retirement/retired_count",), count),
     "remap_banks_max": ("count", ("remapped_rows/row_remapper_histogram/row_remapper_histogram_max",), _banks),
     "power": (
         "watts",
@@ -128,5 +139,8 @@ DETAILS_OF_A_GPU: Dict[str, Tuple[str, Tuple[str, ...], _Cell]] = {
     "idle": ("bool", ("clocks_event_reasons/clocks_event_reason_gpu_idle",), state),
     "sw_power_cap_active": ("bool", ("clocks_event_reasons/clocks_event_reason_sw_power_cap",), state),
     "sw_thermal_active": ("bool", ("clocks_event_reasons/clocks_event_reason_sw_thermal_slowdown",), state),
+    "hw_slowdown_active": ("bool", ("clocks_event_reasons/clocks_event_reason_hw_slowdown",), state),
+    "hw_thermal_active": ("bool", ("clocks_event_reasons/clocks_event_reason_hw_thermal_slowdown",), state),
+    "power_brake_active": ("bool", ("clocks_event_reasons/clocks_event_reason_hw_power_brake_slowdown",), state),
 }
 """Fact, unit, where it stands in reports of different drivers, and how its cell is read."""

@@ -31,6 +31,9 @@ def read_smi_query(text: str) -> Saved:
         reading.problem("there is no head of nvidia-smi --query-gpu in this text")
         return reading.result()
     whole_rows = [dict(zip([name for name, _ in columns], row)) for row in rows[1:] if len(row) == len(columns)]  # noqa: B905
+    if len(rows) == 1:
+        reading.problem("there is no row below the head: no GPU was asked, or the output was cut")
+        return reading.result()
     reading.fact("rows", len(whole_rows), "count")
     if len(whole_rows) < len(rows) - 1:
         reading.problem(f"{len(rows) - 1 - len(whole_rows)} rows do not fit the head: the output was cut")

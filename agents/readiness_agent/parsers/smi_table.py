@@ -16,8 +16,10 @@ _FIRST = re.compile(
 _SECOND = re.compile(
     r"\|\s*(\S+?)\s+(\S+)\s+(\S+)\s+(\S+)\s*/\s*(\S+)\s*\|\s*(\S+)\s*/\s*(\S+)\s*\|\s*(\S+)\s+(\S+)\s*\|"
 )
+_RULE = re.compile(r"\+[-=]{3,}")
 _HEAD = re.compile(r"Driver Version: ([0-9.]+)\s+CUDA Version: ([0-9.]+)")
 _NUMBER = re.compile(r"([0-9]{1,9})(?:C|W|%|MiB)")
+_SAYS_NOTHING = ("N/A", "[N/A]")
 _SWITCH = {"On": True, "Off": False}
 
 
@@ -42,6 +44,8 @@ def read_smi_table(text: str) -> Saved:
     reading.fact("cuda_version", head[2] if head else None, "text")
     for gpu in gpus:
         _one(reading, gpu)
+    if gpus and (_breaks_off(text) or _is_torn(finished_lines(text), len(gpus))):
+        reading.problem("the table is torn: it was cut, or a line of a GPU is missing")
     if not gpus:
         reading.problem(errors.sentence or "there is no table of nvidia-smi in this text")
     return reading.result()
@@ -55,6 +59,19 @@ def _gpus(lines: List[str]) -> List[_Gpu]:
             below = lines[place + 1] if place + 1 < len(lines) else ""
             gpus.append(_Gpu(first, _SECOND.match(below), [line, *lines[place + 1 : place + 3]]))
     return gpus
+
+
+def _breaks_off(text: str) -> bool:
+    """Whether the last line is one of the table, and does not end."""
+    return not text.endswith("\n") and text.rpartition("\n")[2].startswith(("|", "+"))
+
+
+def _is_torn(lines: List[str], gpus: int) -> bool:
+    """Whether there are more second lines of GPUs than first ones, or nothing that ends the last GPU."""
+    seconds = sum(1 for line in lines if _SECOND.match(line) or (LOST_WORDS.search(line) and not _FIRST.match(line)))
+    rules = [place for place, line in enumerate(lines) if _RULE.match(line)]
+    last = max(place for place, line in enumerate(lines) if _FIRST.match(line))
+    return seconds != gpus or not rules or rules[-1] < last
 
 
 def _one(reading: Reading, gpu: _Gpu) -> None:
@@ -74,6 +91,10 @@ def _one(reading: Reading, gpu: _Gpu) -> None:
         reading.problem(f"{subject}: its second line is missing or damaged")
         return
     fan, temperature, performance, power, cap, used, total, utilization, mode = gpu.second.groups()
+    amounts = (fan, temperature, power, cap, used, total, utilization)
+    spoiled = [cell for cell in amounts if _number(cell) is None and cell not in _SAYS_NOTHING]
+    if spoiled and not words:
+        reading.problem(f"{subject}: {spoiled[0]} is no amount")
     reading.fact("fan", _number(fan), "percent", subject)
     reading.fact("temperature", _number(temperature), "celsius", subject)
     reading.fact("performance", performance if re.fullmatch(r"P[0-9]{1,2}", performance) else None, "text", subject)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Dict, List, NamedTuple, Optional
+from typing import Dict, List, NamedTuple, Optional, Union
 
 from readiness_agent.parsers.saved import Reading, Saved, whole
 
@@ -33,6 +33,7 @@ _LAST = {
     "samples per second": ("samples_per_second", "per_second"),
     "TFLOPs": ("tflops", "TFLOP/s"),
 }
+_FIRST_TOO = ("learning_rate", "loss_scale")
 
 
 class Record(NamedTuple):
@@ -80,12 +81,12 @@ def _records(reading: Reading, records: List[Record]) -> None:
     _losses(reading, records)
     _extreme(reading, records, "grad norm", "grad_norm_max")
     for name, fact in ((SKIPPED, "skipped_iterations"), (NANS, "nan_iterations")):
-        told = [record.values[name] for record in records if name in record.values]
-        reading.fact(fact, round(sum(told)) if told else None, "count")
+        told = _told(records, name)
+        reading.fact(fact, _plain(float(round(sum(told)))) if told else None, "count")
     for name, (fact, unit) in _LAST.items():
         _latest(reading, records, name, fact, unit)
     for name, seconds in (("elapsed time per iteration (s)", 1.0), ("elapsed time per iteration (ms)", 0.001)):
-        times = [record.values[name] for record in records if name in record.values]
+        times = _told(records, name)
         reading.fact("seconds_per_iteration", round(times[-1] * seconds, 6) if times else None, "seconds")
 
 
@@ -121,10 +122,22 @@ def _extreme(reading: Reading, records: List[Record], name: str, fact: str) -> N
 
 
 def _latest(reading: Reading, records: List[Record], name: str, fact: str, unit: str) -> None:
-    told = [record.values[name] for record in records if _is_finite(record.values.get(name))]
+    """The last value, and of what a trainer changes by itself the first one, too."""
+    told = _told(records, name)
     if told:
-        value = told[-1]
-        reading.fact(fact, int(value) if value.is_integer() and abs(value) < 2**63 else value, unit)
+        reading.fact(fact, _plain(told[-1]), unit)
+        if fact in _FIRST_TOO:
+            reading.fact(f"{fact}_first", _plain(told[0]), unit)
+
+
+def _told(records: List[Record], name: str) -> List[float]:
+    """The finite values of one name, in the order of the log."""
+    return [record.values[name] for record in records if _is_finite(record.values.get(name))]
+
+
+def _plain(value: float) -> Union[int, float]:
+    """A whole number as one, where a report can carry it."""
+    return int(value) if value.is_integer() and abs(value) < 2**63 else value
 
 
 def _hangs(reading: Reading, hangs: List[List[str]], text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Tuple
 
+from readiness_agent.probes.acs import ACS
 from readiness_agent.probes.checkpoint import CHECKPOINT
 from readiness_agent.probes.clock import CLOCK
 from readiness_agent.probes.cpufreq import CPUFREQ
@@ -15,13 +16,20 @@ from readiness_agent.probes.memory import MEMORY
 from readiness_agent.probes.nic import NIC_QUEUES
 from readiness_agent.probes.numa import NUMA
 from readiness_agent.probes.nvme import NVME
+from readiness_agent.probes.qos import QOS
 from readiness_agent.probes.rdma import RDMA
+from readiness_agent.probes.rendezvous import RENDEZVOUS
+from readiness_agent.probes.room import ROOM
+from readiness_agent.probes.shm import SHM
 from readiness_agent.probes.storage import STORAGE
+from readiness_agent.probes.training import TRAINING
 from readiness_agent.probes.xid import XID
 from readiness_agent.source import Probe
 
 PROBES: Tuple[Probe, ...] = (
     GPU,
+    TRAINING,
+    ROOM,
     RDMA,
     XID,
     KERNEL,
@@ -35,5 +43,9 @@ PROBES: Tuple[Probe, ...] = (
     DRIVER,
     NIC_QUEUES,
     NVME,
+    QOS,
+    ACS,
+    SHM,
+    RENDEZVOUS,
 )
 """All probes; the slowest first, because a few of them run at once."""

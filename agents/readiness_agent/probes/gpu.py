@@ -1,4 +1,4 @@
-"""GPUs of the node, from one report of NVML or of ``nvidia-smi``."""
+"""GPUs of the node, from one report of NVML, ``nvidia-smi`` or ``amd-smi``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from readiness_agent.probes import nvlink
 from readiness_agent.probes.gpu_report import GpuReport, ask_for_report
 from readiness_agent.probes.jobs import is_job
 from readiness_agent.probes.pcie import link_on_bus
-from readiness_agent.probes.subjects import bus_has_no_gpu, gpus_on_bus, names_of_gpus
+from readiness_agent.probes.subjects import bus_has_no_gpu, names_of_gpus
 from readiness_agent.source import CommandResult, Probe, ProbeContext, Source
 
 Columns = Tuple[Tuple[str, str], ...]
@@ -98,7 +98,7 @@ def _report(findings: Findings, source: Source, context: ProbeContext, report: G
     addresses = [gpu.bus_id for gpu in log.gpus]
     if "" in addresses or len(set(addresses)) != len(addresses):
         raise Unreadable("the driver shows two GPUs at one PCI address, or one without an address")
-    on_bus = gpus_on_bus(source)
+    on_bus = report.on_bus(source)
     names = names_of_gpus([*addresses, *on_bus])
     absent = [address for address in on_bus if address not in addresses]
     with findings.attempt("gpu-present", subject=""):

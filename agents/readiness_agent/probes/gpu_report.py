@@ -1,11 +1,11 @@
-"""Where the GPU probe gets its records from: NVML, else ``nvidia-smi -q -x`` with ``nvidia-smi nvlink``."""
+"""Where the GPU probe gets its records from: NVML, else ``nvidia-smi`` (``-q -x`` and ``nvlink``), or ``amd-smi``."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from typing import NamedTuple, Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
 import readiness_agent
 from readiness_agent.command import run_command
@@ -14,6 +14,7 @@ from readiness_agent.parsers.nvidia_smi_xml import SmiLog, parse_smi_xml
 from readiness_agent.parsers.nvlink import NvlinkErrors, NvlinkGpu, parse_nvlink_errors, parse_nvlink_status
 from readiness_agent.parsers.nvml import NvmlLog, parse_nvml
 from readiness_agent.probes.gpu_evidence import nvml_evidence, smi_evidence
+from readiness_agent.probes.subjects import accelerators_on_bus, gpus_on_bus
 from readiness_agent.source import COMMAND_DEADLINE, CommandResult, Json, Source
 
 NVML = "nvml"
@@ -42,24 +43,35 @@ class GpuReport(NamedTuple):
     nvml: Optional[NvmlLog]
     """None when the tool was asked."""
     result: Optional[CommandResult]
-    """What the tool printed; None when NVML was asked."""
+    """What the tool printed; None when NVML or AMD's tool was asked."""
+    amd: bool = False
+
+    def on_bus(self, source: Source) -> List[str]:
+        """PCI addresses of the GPUs of this maker that the kernel sees."""
+        return accelerators_on_bus(source) if self.amd else gpus_on_bus(source)
 
     def links(self, source: Source) -> Tuple[NvlinkGpu, ...]:
         """The NVLinks of every GPU."""
+        self._require_nvlink()
         if self.nvml is not None:
             return self.nvml.links
         return parse_nvlink_status(source.run(LINKS_ARGV, LINKS_DEADLINE).stdout)
 
     def link_errors(self, source: Source) -> Tuple[NvlinkErrors, ...]:
         """The error counters of the NVLinks of every GPU."""
+        self._require_nvlink()
         if self.nvml is not None:
             return self.nvml.link_errors
         return parse_nvlink_errors(source.run(LINK_ERRORS_ARGV, LINKS_DEADLINE).stdout)
 
+    def _require_nvlink(self) -> None:
+        if self.amd:
+            raise CouldNotMeasure(MISSING, "these GPUs are AMD's, and have no NVLink")
+
 
 def ask_for_report(source: Source) -> GpuReport:
     """The report of NVML; of nvidia-smi where there is no NVML, since it says in words what is wrong with the driver;
-    in plain text where a capture holds only that."""
+    in plain text where a capture holds only that; of amd-smi where the GPUs are AMD's."""
     try:
         raw = source.call(NVML, ask_nvml)
         log = parse_nvml(raw)
@@ -67,7 +79,15 @@ def ask_for_report(source: Source) -> GpuReport:
     except CouldNotMeasure as error:
         if error.kind == HUNG:  # nvidia-smi would hang in the same driver
             raise
-    result, smi = _of_tool(source)
+    try:
+        result, smi = _of_tool(source)
+    except CouldNotMeasure as error:
+        if error.kind != MISSING or not accelerators_on_bus(source):
+            raise
+        from readiness_agent.probes.amd import ask_amd_smi  # never needed on a node with NVIDIA's GPUs
+
+        told = ask_amd_smi(source)
+        return GpuReport(told.log, told.evidence, None, None, amd=True)
     return GpuReport(smi, smi_evidence(result), None, result)
 
 

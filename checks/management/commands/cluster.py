@@ -1,4 +1,4 @@
-"""``manage.py cluster create|set|close|list``."""
+"""``manage.py cluster create|set|close|window|list``."""
 
 from argparse import ArgumentParser, BooleanOptionalAction
 from typing import Any
@@ -6,11 +6,13 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
+from checks.domain.profiles import TrainingEnv
 from checks.management.acts import find_cluster, told_in_one_line
+from checks.management.windows import add_window_verbs, do_with_windows
 from checks.models import Cluster
 from checks.services.closing import close_cluster
 from checks.services.cluster_settings import change_settings
-from checks.services.clusters import create_cluster, set_profile
+from checks.services.clusters import create_cluster, set_profile, set_training_env
 
 WHY = "changed with manage.py cluster set"
 
@@ -21,7 +23,7 @@ class Command(BaseCommand):
     help = "Create a cluster, change one, close one that is gone, or list them."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """``create SLUG --profile P``, ``set SLUG``, ``close SLUG --reason R``, ``list``."""
+        """``create SLUG --profile P``, ``set SLUG``, ``close SLUG --reason R``, ``window …``, ``list``."""
         verbs = parser.add_subparsers(dest="verb", required=True)
         create = verbs.add_parser("create", help="create a cluster")
         create.add_argument("slug")
@@ -41,6 +43,7 @@ class Command(BaseCommand):
         close = verbs.add_parser("close", help="take a cluster off the board and the gate; its history stays")
         close.add_argument("slug")
         close.add_argument("--reason", required=True, help="why; it is kept")
+        add_window_verbs(verbs.add_parser("window", help="when its nodes may be measured at the cost of a job"))
         verbs.add_parser("list", help="list clusters")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -60,6 +63,11 @@ class Command(BaseCommand):
             cluster = set_profile(
                 cluster=cluster, profile=options["profile"], by=None, reason=options["reason"], now=timezone.now()
             )
+        training_env = options.pop("training_env")
+        if training_env:
+            cluster = set_training_env(
+                cluster=cluster, training_env=training_env, by=None, reason=options["reason"], now=timezone.now()
+            )
         self._change(cluster, _given(options), options["reason"])
 
     def _close(self, options: dict[str, Any]) -> None:
@@ -71,6 +79,10 @@ class Command(BaseCommand):
         if settings:
             cluster = change_settings(cluster=cluster, changes=settings, by=None, reason=reason, now=timezone.now())
         self._show(cluster)
+
+    def _window(self, options: dict[str, Any]) -> None:
+        for line in do_with_windows(find_cluster(options["slug"]), options):
+            self.stdout.write(line)
 
     def _list(self, options: dict[str, Any]) -> None:
         for cluster in Cluster.objects.filter(closed_at=None):
@@ -93,12 +105,18 @@ def _add_settings(parser: ArgumentParser) -> None:
         type=int,
         help="least seconds between two measurements that count towards a settled verdict; 60 unless set",
     )
+    parser.add_argument(
+        "--training-env",
+        dest="training_env",
+        choices=[one.value for one in TrainingEnv],
+        help="where jobs find the software they train with: on the host, in a container image, or nowhere yet",
+    )
     parser.add_argument("--accept-replay", dest="accept_replay", action=BooleanOptionalAction, default=None)
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     names = (
         "name", "provider", "time_zone", "interval_s", "poll_after_s", "min_settle_gap_s", "accept_replay",
-        "health_serves_as_launch",
+        "health_serves_as_launch", "training_env",
     )  # fmt: skip
     return {name: options[name] for name in names if options.get(name) is not None}

@@ -111,6 +111,7 @@ SAMPLES: dict[str, str] = {
 }  # fmt: skip
 
 DETAIL_SAMPLES: dict[str, str] = {
+    "nvidia-smi error": "Unable to determine the device handle for GPU0000:01:00.0: Unknown Error\n",
     "nvidia-smi -q": OUTLINE, "nvidia-smi -q -x": "<nvidia_smi_log><gpu id='0'/></nvidia_smi_log>", "ulimit": ULIMIT,
     "sysctl files": "/etc/sysctl.d/a.conf:vm.swappiness = 1\n", "sysctl conf": "vm.swappiness = 1\n",
 }  # fmt: skip

@@ -151,7 +151,7 @@ def test_kills_for_want_of_memory_beside_events_of_an_application() -> None:
 def test_a_log_without_events_of_the_driver() -> None:
     saved = case(LOG, "dmesg/kmsg_peermem_invalid_context.log")
 
-    assert facts(saved) == {"lines": 8, "gpus_with_xids": 0, "peermem_warnings": 7}
+    assert facts(saved) == {"lines": 8, "gpus_with_xids": 0, "gpus_off_bus": 0, "peermem_warnings": 7}
 
 
 def test_recovery_actions_of_four_gpus() -> None:

@@ -1,0 +1,1 @@
+"""Two tokenizers: what their files say, and what they do with hard texts."""
