@@ -79,9 +79,9 @@ class Criterion:
 
     ``threshold_from`` names a threshold of the profile or of one of the catalogue's tables, ``threshold_fact`` another
     fact of the same subject; at most one of the three is given. ``window`` is the time span of ``delta_over`` (none:
-    since the previous sample), ``hold`` how long ``sustained`` must have held to fail, ``compare`` the comparison
-    inside ``sustained`` and ``survives``, ``by`` the fact by which ``new_enough`` finds its row. ``amount``: it says how
-    much must have been measured; less leaves the item *unknown*, and is no failure of what was measured.
+    since the previous sample), ``hold`` how long ``sustained`` must have held to fail, ``compare`` the
+    comparison inside ``sustained`` and ``survives``, ``by`` the fact by which ``new_enough`` finds its row. ``amount``:
+    it says how much must have been measured; less leaves the item *unknown*, and is no failure of what was measured.
     """
 
     fact: str
