@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
+
 from checks.domain.errors import CountersignError
 
 
@@ -22,31 +25,31 @@ class PriceMissing(CountersignError):
     code = "price_missing"
 
 
-def require_positive(field: str, value: float) -> None:
-    """Refuse zero, less than zero and what is no number.
+def require_positive(field: str, value: float | Decimal) -> None:
+    """Refuse zero, less than zero, infinity and what is no number.
 
     Raises:
         ImpossibleInput
     """
-    if not value > 0:
+    if not (math.isfinite(value) and value > 0):
         raise ImpossibleInput(field, "positive", f"{field} is {value}; give a number above 0.")
 
 
-def require_not_negative(field: str, value: float) -> None:
-    """Refuse less than zero and what is no number.
+def require_not_negative(field: str, value: float | Decimal) -> None:
+    """Refuse less than zero, infinity and what is no number.
 
     Raises:
         ImpossibleInput
     """
-    if not value >= 0:
-        raise ImpossibleInput(field, "not_negative", f"{field} is {value}; it cannot be less than 0.")
+    if not (math.isfinite(value) and value >= 0):
+        raise ImpossibleInput(field, "not_negative", f"{field} is {value}; give 0 or more.")
 
 
-def require_share(field: str, value: float) -> None:
-    """Refuse what is not between 0 and 1.
+def require_between(field: str, value: float | Decimal, least: float, most: float) -> None:
+    """Refuse what does not lie from *least* to *most*.
 
     Raises:
         ImpossibleInput
     """
-    if not 0 <= value <= 1:
-        raise ImpossibleInput(field, "share", f"{field} is {value}; give a share between 0 and 1.")
+    if not (math.isfinite(value) and least <= value <= most):
+        raise ImpossibleInput(field, "between", f"{field} is {value}; give a number from {least:g} to {most:g}.")

@@ -20,6 +20,11 @@ def cents(amount: Decimal) -> Decimal:
     return amount.quantize(_CENT, rounding=ROUND_HALF_UP)
 
 
+def exact(number: float) -> Decimal:
+    """A rate or a time as a factor of money: the decimal number that it prints as."""
+    return Decimal(str(number))
+
+
 @dataclass(frozen=True, slots=True)
 class Range:
     """US dollars in three worlds: few failures, as many as expected, many. Always low <= expected <= high."""
@@ -97,9 +102,13 @@ class LineItem:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Line items and what follows from them; the total is their sum and nothing else."""
+    """Line items and what follows from them; the total is their sum and nothing else.
+
+    ``unpriced`` names the parts that the price book has no row for: they cost something, and nobody knows how much.
+    """
 
     lines: tuple[LineItem, ...]
+    unpriced: tuple[Part, ...] = ()
     formula_version: int = FORMULA_VERSION
 
     @property

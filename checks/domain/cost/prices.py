@@ -117,7 +117,9 @@ class Book:
         """
         for row in self.of(kind, region=region, sku=sku):
             return row
-        raise PriceMissing(f"{self.name} has no {kind.value} of {sku or 'it'} in {region}; choose another or import the row.")
+        raise PriceMissing(
+            f"{self.name} has no {kind.value} of {sku or 'it'} in {region}; choose another or import the row."
+        )
 
     def tiers(self, *, region: str, destination: str) -> tuple[Price, ...]:
         """The tiers for bytes that leave *region* for *destination*, from the first GB on.
