@@ -127,23 +127,28 @@ def egress_line(job: Job, book: Book) -> LineItem:
 
 def _store_lines(job: Job, book: Book) -> Iterator[LineItem]:
     """What keeping the checkpoints costs, and handing them over in parts; no line where the book has no price."""
-    scenario = job.scenario
-    for row in _rows(book, PriceKind.STORAGE_MONTH, scenario):
-        kept = retained(job.written, keep_last=scenario.keep_last, keep_every=scenario.keep_every)
-        amount = _each_day(job, job.checkpoint_gb * kept * row.amount / MONTH_DAYS)
-        inputs = (
-            Input("kept", str(kept), "checkpoints"), Input("S", f"{job.checkpoint_gb:f}", "GB"), _calendar(job),
-            Input("price", f"{row.amount:f}", "USD / GB month"),
-        )  # fmt: skip
-        yield LineItem("storage", Part.STORAGE, amount, "kept × S × days / 30 × price", inputs, (row,))
-    for row in _rows(book, PriceKind.REQUEST_1000, scenario):
-        parts = math.ceil(job.checkpoint_gb * 10**9 / UPLOAD_PART)
-        amount = Range.exactly(Decimal(parts * job.written) * row.amount / 1000)
-        inputs = (
-            Input("parts", str(parts), "of 64 MiB"), Input("written", str(job.written), "checkpoints"),
-            Input("price", f"{row.amount:f}", "USD / 1000"),
-        )  # fmt: skip
-        yield LineItem("requests", Part.REQUESTS, amount, "parts × written × price / 1000", inputs, (row,))
+    for row in _rows(book, PriceKind.STORAGE_MONTH, job.scenario):
+        yield _storage(job, row)
+    for row in _rows(book, PriceKind.REQUEST_1000, job.scenario):
+        yield _requests(job, row)
+
+
+def _storage(job: Job, row: Price) -> LineItem:
+    kept = retained(job.written, keep_last=job.scenario.keep_last, keep_every=job.scenario.keep_every)
+    amount = _each_day(job, job.checkpoint_gb * kept * row.amount / MONTH_DAYS)
+    size = Input("S", f"{job.checkpoint_gb:f}", "GB")
+    price = Input("price", f"{row.amount:f}", "USD / GB month")
+    inputs = (Input("kept", str(kept), "checkpoints"), size, _calendar(job), price)
+    return LineItem("storage", Part.STORAGE, amount, "kept × S × days / 30 × price", inputs, (row,))
+
+
+def _requests(job: Job, row: Price) -> LineItem:
+    parts = math.ceil(job.checkpoint_gb * 10**9 / UPLOAD_PART)
+    amount = Range.exactly(Decimal(parts * job.written) * row.amount / 1000)
+    written = Input("written", str(job.written), "checkpoints")
+    price = Input("price", f"{row.amount:f}", "USD / 1000")
+    inputs = (Input("parts", str(parts), "of 64 MiB"), written, price)
+    return LineItem("requests", Part.REQUESTS, amount, "parts × written × price / 1000", inputs, (row,))
 
 
 def _rows(book: Book, kind: PriceKind, scenario: Scenario) -> tuple[Price, ...]:

@@ -12,9 +12,6 @@ from checks.domain.cost.prices import Book, Price, PriceKind
 from checks.domain.cost.scenario import Route
 from checks.domain.cost.tiers import tiered_cost
 
-#: Between zones both sides are billed; everywhere else only who sends.
-SIDES_BETWEEN_ZONES: Final = 2
-
 _DESTINATIONS: Final = {
     Route.SAME_REGION: "same_region",
     Route.INTO: "in",
@@ -45,13 +42,12 @@ def egress_cost(
         PriceMissing: the book has no row for that way.
     """
     rows = _rows(route, book, region, destination)
-    sides = SIDES_BETWEEN_ZONES if route is Route.ZONE else 1
-    amount = tiered_cost(gb / months, rows, used) * months * sides
+    amount = tiered_cost(gb / months, rows, used) * months
     inputs = [Input("GB", f"{gb:f}", "GB"), Input("route", route.value), Input("used", f"{used:f}", "GB")]
     if months > 1:
         inputs.append(Input("months", str(months)))
     return LineItem(
-        "egress", Part.EGRESS, Range.exactly(amount), _formula(sides, months), tuple(inputs), _touched(rows, gb, used)
+        "egress", Part.EGRESS, Range.exactly(amount), _formula(months), tuple(inputs), _touched(rows, gb, used)
     )
 
 
@@ -85,8 +81,7 @@ def _touched(rows: Sequence[Price], gb: Decimal, used: Decimal) -> tuple[Price, 
     return tuple(inside or rows)
 
 
-def _formula(sides: int, months: int) -> str:
-    formula = "sum over tiers of (GB of [used, used + GB] in the tier × price)"
+def _formula(months: int) -> str:
     if months > 1:
-        formula = f"months × {formula.replace('+ GB', '+ GB / months')}"
-    return formula if sides == 1 else f"{sides} sides × {formula}"
+        return "months × sum over tiers of (GB of [used, used + GB / months] in the tier × price)"
+    return "sum over tiers of (GB of [used, used + GB] in the tier × price)"
