@@ -6,8 +6,6 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-import checks.domain.cost.prices
-
 _SQL = Path(__file__).parent / "sql"
 
 
@@ -256,13 +254,13 @@ class Migration(migrations.Migration):
                             (
                                 "kind__in",
                                 [
-                                    checks.domain.cost.prices.PriceKind["EGRESS_TIER"],
-                                    checks.domain.cost.prices.PriceKind["GPU_HOUR"],
-                                    checks.domain.cost.prices.PriceKind["SPOT_HOUR"],
-                                    checks.domain.cost.prices.PriceKind["STORAGE_MONTH"],
-                                    checks.domain.cost.prices.PriceKind["REQUEST_1000"],
-                                    checks.domain.cost.prices.PriceKind["NAT_GB"],
-                                    checks.domain.cost.prices.PriceKind["ACCEL_GB"],
+                                    "egress_tier",
+                                    "gpu_hour",
+                                    "spot_hour",
+                                    "storage_month",
+                                    "request_1000",
+                                    "nat_gb",
+                                    "accel_gb",
                                 ],
                             )
                         ),
@@ -271,7 +269,7 @@ class Migration(migrations.Migration):
                     models.CheckConstraint(
                         condition=models.Q(
                             ("amount__gt", 0),
-                            models.Q(("amount", 0), ("kind", checks.domain.cost.prices.PriceKind["EGRESS_TIER"])),
+                            models.Q(("amount", 0), ("kind", "egress_tier")),
                             _connector="OR",
                         ),
                         name="pricerow_costs_something",

@@ -70,9 +70,12 @@ class PriceRow(models.Model):
             models.UniqueConstraint(
                 fields=["book", "kind", "region", "destination", "sku", "from_gb"], name="pricerow_once"
             ),
-            models.CheckConstraint(condition=Q(kind__in=list(PriceKind)), name="pricerow_kind_known"),
             models.CheckConstraint(
-                condition=Q(amount__gt=0) | Q(amount=0, kind=PriceKind.EGRESS_TIER), name="pricerow_costs_something"
+                condition=Q(kind__in=[kind.value for kind in PriceKind]), name="pricerow_kind_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(amount__gt=0) | Q(amount=0, kind=PriceKind.EGRESS_TIER.value),
+                name="pricerow_costs_something",
             ),
         ]
 

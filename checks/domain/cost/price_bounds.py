@@ -20,6 +20,10 @@ MOST_CHANGE: Final = Decimal("0.30")
 #: US dollars a GPU hour that no data-centre GPU costs.
 GPU_HOUR: Final = (Decimal("0.10"), Decimal(50))
 
+#: As wide as the column that keeps an amount.
+DECIMALS: Final = 6
+MOST_USD: Final = Decimal(10) ** 6
+
 _HIRE: Final = frozenset({PriceKind.GPU_HOUR, PriceKind.SPOT_HOUR})
 
 
@@ -68,6 +72,8 @@ def _of_book(book: Book, today: date) -> Iterator[Finding]:
 def _of_row(row: Price, today: date) -> Iterator[Finding]:
     if row.amount < 0 or (row.amount == 0 and row.kind is not PriceKind.EGRESS_TIER):
         yield Finding(Weight.REFUSED, row.name, f"costs {row.amount}; give a price above 0.")
+    elif row.amount >= MOST_USD or row.amount != round(row.amount, DECIMALS):
+        yield Finding(Weight.REFUSED, row.name, f"costs {row.amount}; give less than 1e6, {DECIMALS} decimals.")
     elif row.kind in _HIRE and not GPU_HOUR[0] <= row.amount <= GPU_HOUR[1]:
         yield Finding(Weight.CONFIRM, row.name, f"costs {row.amount} USD a GPU hour; is it the price of one GPU?")
     if row.as_of > today:
