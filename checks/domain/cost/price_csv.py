@@ -62,11 +62,18 @@ def _row(held: Mapping[str, str], provider: str, as_of: date) -> Price:
         raise ValueError(f"{held['kind']!r} is none of {', '.join(PriceKind)}")
     return Price(
         kind=PriceKind(held["kind"]), region=held["region"], amount=_number(held["amount"]), provider=provider,
-        as_of=date.fromisoformat(held["as_of"]) if held.get("as_of") else as_of, source=held["source"],
+        as_of=_day(held["as_of"]) if held.get("as_of") else as_of, source=held["source"],
         verified=held.get("verified", "").lower() in ("yes", "true"), destination=held.get("destination", ""),
         sku=held.get("sku", ""), from_gb=_number(held.get("from_gb") or "0"),
         to_gb=_number(held["to_gb"]) if held.get("to_gb") else None, note=held.get("note", ""),
     )  # fmt: skip
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no day; write it as 2026-11-30") from None
 
 
 def _number(text: str) -> Decimal:
