@@ -84,7 +84,7 @@ def load_currency_rates(rates: Iterable[Rate], *, today: date) -> int:
 def _currency_row(rate: Rate, today: date) -> CurrencyRate:
     if not (len(rate.currency) == 3 and rate.currency.isascii() and rate.currency.isupper()):
         raise ImpossibleInput("currency", "text", f"{rate.currency!r} is no currency; write it as CNY.")
-    if not 0 < rate.per_usd < 10**9:
+    if not (rate.per_usd.is_finite() and 0 < rate.per_usd < 10**9):
         raise ImpossibleInput("per_usd", "positive", f"{rate.per_usd} {rate.currency} a dollar is no rate; check it.")
     if rate.as_of > today:
         raise ImpossibleInput("as_of", "future", f"{rate.as_of} is yet to come; give the day of the rate.")

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import transaction
 from django.utils import timezone
 
 from checks.domain.cost.currency import Rate
@@ -82,9 +81,8 @@ class Command(BaseCommand):
         now, rates = timezone.now(), _CHECKS / "rates"
         books = _books(options["path"])
         base, currencies = read_base_rates(rates / "base.toml"), read_currency_rates(rates / "currencies.toml")
-        with transaction.atomic():
-            loaded = [book.provider for book in books if self._put(book, options, now)]
-            added = load_base_rates(base) + load_currency_rates(currencies, today=now.date())
+        added = load_base_rates(base) + load_currency_rates(currencies, today=now.date())
+        loaded = [book.provider for book in books if self._put(book, options, now)]
         self.stdout.write(f"In force anew: {', '.join(loaded) or 'no book'}; rates added: {added}.")
 
     def _put(self, book: Book, options: Mapping[str, Any], now: Any) -> bool:
