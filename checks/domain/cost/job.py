@@ -147,14 +147,21 @@ class Job:
 
     def _world(self, world: int) -> World:
         scenario = self.scenario
-        lost = lost_share(self.mttf_s(world), self.restart_s(world), self.interval_s)
-        wall = scenario.days * (1 + self.write_s / self.interval_s) / (1 - lost)
+        wall = scenario.days * (1 + self.write_s / self.interval_s) / (1 - self._lost_share(world))
         return World(
             failures=wall * self.nodes * scenario.rates[world] / 1000,
             spot_losses=wall * self.nodes * self.spot_rate / 1000,
             wall_days=wall,
             calendar_days=wall * 24 / (24 - scenario.window_h_a_day),
         )
+
+    def _lost_share(self, world: int) -> float:
+        """As ``lost_share``; what refuses it says at which rate, because a scenario holds three."""
+        try:
+            return lost_share(self.mttf_s(world), self.restart_s(world), self.interval_s)
+        except ImpossibleInput as refused:
+            message = f"With {self.rate(world):.3g} failures of a node in 1000 days: {refused.message}"
+            raise ImpossibleInput(refused.field, refused.rule, message) from refused
 
     @cached_property
     def ettr(self) -> tuple[float, float, float]:
