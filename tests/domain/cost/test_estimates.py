@@ -155,7 +155,7 @@ def test_what_no_run_can_have_is_refused_with_a_sentence(changes: dict[str, obje
 
 
 def test_a_job_that_never_gets_on_is_told_at_which_rate() -> None:
-    with pytest.raises(ImpossibleInput, match="With 22 failures of a node in 1000 days: The job fails every 0.27 h"):
+    with pytest.raises(ImpossibleInput, match=r"With 22 failures of a node in 1000 days: The job fails every 0\.27 h"):
         estimate(LARGE.with_changes(gpus=32_768), AWS)
 
 

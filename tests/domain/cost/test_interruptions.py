@@ -25,6 +25,16 @@ def test_each_part_of_a_restart_of_512_gpus_has_its_price(part: str, usd: int) -
     assert round(interruption_cost(job, H100)[part].high) == usd
 
 
+def test_a_job_is_stretched_by_its_writes_and_its_interruptions() -> None:
+    # w 18.2 s of 1800; a restart of 623.2 s (acquire 600, load 18.2, communicators 5) and 900 s of lost work, each
+    # 207,692.3 s: 30 days x 1.010111 / (1 - 0.0073339) are 30.52722 days, in which 64 nodes fail 12.6993 times.
+    job = Job(LARGE.with_changes(rates=(6.5, 6.5, 6.5)))
+
+    assert job.worlds[1].wall_days == pytest.approx(30.52722, abs=1e-4)
+    assert job.worlds[1].failures == pytest.approx(12.6993, abs=1e-3)
+    assert job.ettr[1] == pytest.approx(30 / 30.52722, abs=1e-5)
+
+
 def test_200_ms_cost_20_cents() -> None:
     job = Job(LARGE.with_changes(restart=RestartTimes(init_s=0.2)))
 
