@@ -16,6 +16,9 @@ from checks.domain.cost.scenario import Layout, RestartTimes, Route, Scenario
 
 Read = Callable[[str, object], Any]
 
+#: Characters of a number or a name, and the digits before or after its point.
+_LONGEST: Final = 64
+
 
 def scenario_json(scenario: Scenario) -> dict[str, Any]:
     """Every input of a scenario; money and GB as text, so that no digit is lost."""
@@ -95,36 +98,39 @@ def _price(held: Mapping[str, str]) -> Price:
 
 def _read(fields: Mapping[str, Read], field: str, value: object) -> Any:
     if field not in fields:
-        raise ImpossibleInput(field, "unknown", f"{field!r} is no input of a scenario; see the API documentation.")
+        raise ImpossibleInput(field, "unknown", f"{field[:_LONGEST]!r} is no input; see the API documentation.")
     return fields[field](field, value)
 
 
 def _decimal(field: str, value: object) -> Decimal:
+    """The number, unless writing it out would take more than a line: ``1e-999999999`` is text of a gigabyte."""
+    text = str(value).strip()
     try:
-        found = Decimal(str(value).strip()) if not isinstance(value, bool) else None
+        found = Decimal(text) if not isinstance(value, bool) and len(text) <= _LONGEST else None
     except InvalidOperation:
         found = None
-    if found is None or not found.is_finite():
-        raise ImpossibleInput(field, "number", f"{field} is {value!r}; give a number.")
+    exponent = found.as_tuple().exponent if found is not None else None
+    if found is None or not isinstance(exponent, int) or abs(exponent) > _LONGEST:
+        raise ImpossibleInput(field, "number", f"{field} is {text[:_LONGEST]!r}; give a number.")
     return found
 
 
 def _float(field: str, value: object) -> float:
     found = float(_decimal(field, value))
     if not math.isfinite(found):
-        raise ImpossibleInput(field, "number", f"{field} is {value!r}; give a smaller number.")
+        raise ImpossibleInput(field, "number", f"{field} is too large; give a smaller number.")
     return found
 
 
 def _whole(field: str, value: object) -> int:
     found = _decimal(field, value)
     if abs(found) > 10**18 or found != int(found):
-        raise ImpossibleInput(field, "whole", f"{field} is {value!r}; give a whole number.")
+        raise ImpossibleInput(field, "whole", f"{field} is {found}; give a whole number.")
     return int(found)
 
 
 def _text(field: str, value: object) -> str:
-    if isinstance(value, str) and len(value) <= 64 and value.isprintable():
+    if isinstance(value, str) and len(value) <= _LONGEST and value.isprintable():
         return value.strip()
     raise ImpossibleInput(field, "text", f"{field} is not a name of at most 64 characters; choose one of the list.")
 
@@ -135,7 +141,7 @@ def _member(kind: type[Route] | type[Layout]) -> Read:
             return kind(str(value))
         except ValueError:
             raise ImpossibleInput(
-                field, "choice", f"{field} is {str(value)[:64]!r}; choose one of {', '.join(kind)}."
+                field, "choice", f"{field} is {str(value)[:_LONGEST]!r}; choose one of {', '.join(kind)}."
             ) from None
 
     return read
