@@ -21,7 +21,8 @@ BESIDES = ("run", "currency", "against")
 _RESTART = tuple(field.name for field in inputs_of(RestartTimes))
 _SAME_NAMED = (
     "gpus", "days", "gpus_per_node", "sku", "region", "gpu_price", "spot_price", "spot_monthly_percent",
-    "checkpoint_gb", "keep_last", "keep_every", "write_gb_s", "read_gb_s", "destination", "month_to_date_gb", "checkpoints_moved",
+    "checkpoint_gb", "keep_last", "keep_every", "write_gb_s", "read_gb_s", "destination", "month_to_date_gb",
+    "checkpoints_moved",
     "step_s", "window_h_a_day", "idle_h", "warm_nodes", "warm_acquire_s", "rehearsal_h", "parameters", "rates",
     "extra_steps",
 )  # fmt: skip
