@@ -4,7 +4,7 @@ from typing import Final
 
 from django.urls import URLPattern, path
 
-from checks.api import run_starts, runs
+from checks.api import estimates, run_starts, runs
 from checks.api.run_acts import PersonsActView, SignaturesView
 from checks.api.run_evidence import RunEvidenceView
 
@@ -40,5 +40,8 @@ urlpatterns: list[URLPattern] = [
     path(f"{_RUN}/signatures", SignaturesView.as_view(), name="run-signatures"),
     path(f"{_RUN}/certificate", runs.CertificateView.as_view(), name="run-certificate"),
     path(f"{_RUN}/ledger", runs.LedgerView.as_view(), name="run-ledger"),
+    path(f"{_RUN}/estimates", estimates.EstimatesView.as_view(), name="run-estimates"),
+    path("api/v1/estimates/<int:number>", estimates.EstimateView.as_view(), name="estimate"),
+    path("api/v1/estimates/<int:number>/actuals", estimates.ActualsView.as_view(), name="estimate-actuals"),
     *(path(address, PersonsActView.as_view(), name=f"person-{act}") for act, address in PERSONS_ACTS.items()),
 ]

@@ -36,6 +36,7 @@ class Tag(StrEnum):
     CERTIFICATE = "countersign/certificate/1"
     POLICY = "countersign/policy/1"
     UNIFORM = "countersign/uniform/1"
+    PRICES = "countersign/prices/1"
 
 
 def canonical_bytes(value: object) -> bytes:

@@ -3,6 +3,16 @@
 from checks.models.acts import BreakerTrip, Heartbeat, Outbox, RecheckRequest
 from checks.models.catalog import CatalogVersion
 from checks.models.clusters import Cluster, Membership, Node, Role
+from checks.models.costs import (
+    ActualCost,
+    BaseRate,
+    ClusterPrice,
+    CostScenario,
+    CurrencyRate,
+    Estimate,
+    PriceBook,
+    PriceRow,
+)
 from checks.models.history import Flip, Gap
 from checks.models.ledger import LedgerAnchor, LedgerEntry, LedgerWatch
 from checks.models.notices import Notice, NoticeMark
@@ -34,13 +44,19 @@ from checks.models.windows import MaintenanceWindow, NodeClaim
 
 __all__ = [
     "OVER",
+    "ActualCost",
     "Attestation",
     "AttestedFile",
+    "BaseRate",
     "BreakerTrip",
     "CatalogVersion",
     "Cluster",
+    "ClusterPrice",
+    "CostScenario",
+    "CurrencyRate",
     "Delegation",
     "DelegationEnd",
+    "Estimate",
     "Evidence",
     "Flip",
     "Gap",
@@ -66,6 +82,8 @@ __all__ = [
     "PinnedEvidence",
     "PolicyApproval",
     "PolicyVersion",
+    "PriceBook",
+    "PriceRow",
     "RecheckRequest",
     "Report",
     "ReportReceipt",

@@ -50,7 +50,7 @@ def cluster_of_token(token: Token, slug: str) -> Cluster:
     Raises:
         NoSuchCluster: there is none, or not for this token.
     """
-    found = _clusters_of(token).filter(slug=slug).first()
+    found = clusters_of_token(token).filter(slug=slug).first()
     if found is None:
         raise NoSuchCluster(slug)
     return found
@@ -118,10 +118,11 @@ def state_and_packages(run: Run, *, now: datetime) -> tuple[RunState, dict[Layer
     return state, {layer: package_view(state, layer) for layer in Layer}
 
 
-def _clusters_of(token: Token) -> QuerySet[Cluster]:
+def clusters_of_token(token: Token) -> QuerySet[Cluster]:
+    """The open clusters that *token* is bound to."""
     bound = Q(pk=token.cluster_id) | Q(pk__in=token.clusters.values("pk"))
     return Cluster.objects.filter(bound, closed_at=None)
 
 
 def _runs_of(token: Token) -> QuerySet[Run]:
-    return Run.objects.select_related("cluster", "owner").filter(cluster__in=_clusters_of(token))
+    return Run.objects.select_related("cluster", "owner").filter(cluster__in=clusters_of_token(token))

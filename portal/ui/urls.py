@@ -6,6 +6,7 @@ from portal.ui.views.attest import attested_file, state_result
 from portal.ui.views.board import board
 from portal.ui.views.certificate import certificate, record, record_pdf, verifier
 from portal.ui.views.cluster import cluster, cluster_csv, clusters
+from portal.ui.views.costs import costs, costs_csv, curve_csv, prices
 from portal.ui.views.decision import decision
 from portal.ui.views.delegations import delegations, end_given
 from portal.ui.views.enrol import enrol, revoke_enrolment
@@ -43,6 +44,10 @@ urlpatterns = [
     path("clusters/<slug:slug>/nodes/<str:hostname>/decide/<slug:key>/", decision, name="decision"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/recheck/", recheck, name="recheck"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/items/<slug:item>/", node_item, name="node_item"),
+    path("costs/", costs, name="costs"),
+    path("costs/lines.csv", costs_csv, name="costs_csv"),
+    path("costs/curve.csv", curve_csv, name="costs_curve"),
+    path("costs/prices/", prices, name="prices"),
     path("runs/", runs, name="runs"),
     path("runs/verify_certificate.py", verifier, name="verifier"),
     path("runs/<slug:slug>/", run, name="run"),

@@ -136,6 +136,10 @@ ACTS: dict[str, Promise] = {
     "delegation_ended": pgettext_lazy("act", "ended a delegation"),
     "policy_proposed": pgettext_lazy("act", "proposed a policy"),
     "policy_approved": pgettext_lazy("act", "put a policy in force"),
+    "scenario_saved": pgettext_lazy("act", "kept a cost scenario"),
+    "estimate_frozen": pgettext_lazy("act", "froze an estimate"),
+    "bill_read": pgettext_lazy("act", "read a bill in"),
+    "cluster_priced": pgettext_lazy("act", "said what a GPU hour costs"),
 }
 
 # What a signature says of its signer, as short as a line under a name allows.

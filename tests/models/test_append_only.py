@@ -225,8 +225,8 @@ def _put_a_row(connection: psycopg.Connection, table: str) -> None:
         drop = sql.SQL("ALTER TABLE {} DROP CONSTRAINT {}").format(sql.Identifier(table), sql.Identifier(name))
         connection.execute(drop)
     values = {
-        "timestamp with time zone": "now()", "jsonb": "'{}'", "uuid": "gen_random_uuid()", "bytea": "''",
-        "boolean": "true", "inet": "'127.0.0.1'",
+        "timestamp with time zone": "now()", "date": "now()", "jsonb": "'{}'", "uuid": "gen_random_uuid()",
+        "bytea": "''", "boolean": "true", "inet": "'127.0.0.1'",
     }  # fmt: skip
     asked = (
         "SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = 'public' "

@@ -1,0 +1,42 @@
+"""A what-if in a real browser: sliders, charts, and what is wrong beside its field."""
+
+import re
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from checks.services.price_books import load_book
+from tests.browser.conftest import Visit
+from tests.domain.cost.pricing import SHIPPED
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def bench(visit: Visit) -> Visit:
+    """The calculator, with the shipped price books loaded."""
+    for book in SHIPPED.values():
+        load_book(book=book, confirmed=True, by=None, now=timezone.now())
+    visit.go("/costs/?provider=aws")
+    return visit
+
+
+def test_a_slider_moves_its_field_and_the_result_follows(bench: Visit) -> None:
+    page = bench.page
+    page.locator('input[type=range][data-moves="id_interval_min"]').focus()
+    page.keyboard.press("End")
+    expect(page.locator("#id_interval_min")).to_have_value("480")
+    expect(page).to_have_url(re.compile("interval_min=480"))
+    expect(page.locator("#lines")).to_contain_text("Work lost since the checkpoint")
+
+
+def test_charts_are_drawn_from_their_tables(bench: Visit) -> None:
+    expect(bench.page.locator("#drawn-curve svg").first).to_be_visible()
+    expect(bench.page.locator("#drawn-parts svg").first).to_be_visible()
+
+
+def test_a_wrong_number_is_told_beside_its_field_while_typing(bench: Visit) -> None:
+    bench.page.locator("#id_keep_last").fill("-1")
+    expect(bench.page.locator("#id_keep_last_error")).to_contain_text("Give 0 or more.")
+    expect(bench.page.locator("#id_keep_last")).to_have_attribute("aria-invalid", "true")
