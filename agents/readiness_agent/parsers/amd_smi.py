@@ -75,6 +75,10 @@ def _by_gpu_or_none(text: Optional[str]) -> Dict[int, Dict[str, Any]]:
         return {}
 
 
+_NOTHING_TOLD = SmiGpu._make([None] * len(SmiGpu._fields))
+"""What this tool has no word for stays unknown."""
+
+
 def _gpu(
     place: int,
     static: Mapping[str, Any],
@@ -85,17 +89,13 @@ def _gpu(
     hotspot = _number(metric, "temperature", "hotspot")
     limit = _number(static, "limit", "slowdown_hotspot_temperature")
     processes = _processes(process)
-    return SmiGpu(
+    return _NOTHING_TOLD._replace(
         bus_id=bus_id(_text(static, "bus", "bdf")) or "",
         uuid=identifier(_text(static, "asic", "asic_serial")),
-        persistence=None,
         mig=_partitioned(static),
-        compute_mode=None,
         ecc_enabled=_memory_protected(static),
         volatile_uncorrectable=_count(metric, "ecc", "total_uncorrectable_count"),
         volatile_correctable=_count(metric, "ecc", "total_correctable_count"),
-        aggregate_sram_uncorrectable=None,
-        sram_threshold_exceeded=None,
         remap_pending=_pages(pages, "pending"),
         remap_failed=_pages(pages, "un_res"),
         width=_width(metric, "pcie", "width"),
@@ -107,21 +107,10 @@ def _gpu(
         utilization=_count(metric, "usage", "gfx_activity"),
         sm_clock=_count(metric, "clock", "gfx_0", "clk"),
         hw_slowdown_active=_slowed(metric),
-        hw_thermal=None,
-        power_brake=None,
-        sw_thermal=None,
-        sw_power_cap=None,
         memory_used=_held(processes),
-        fabric_state=None,
-        fabric_status=None,
-        clique=None,
-        cluster_uuid=None,
         vbios=identifier(_text(static, "vbios", "version")) or identifier(_text(static, "ifwi", "version")),
-        inforom=None,
         part_number=identifier(_text(static, "board", "model_number")),
         processes=processes,
-        lost=None,
-        recovery=None,
     )
 
 

@@ -39,7 +39,7 @@ def _look(source: Source, job_user: Optional[str]) -> Json:
     sizes = set()
     for pid in find_jobs(source, job_user):
         try:
-            found = os.statvfs(f"/proc/{pid}/root/dev/shm")
+            found = os.statvfs(os.path.join("/proc", str(pid), "root", "dev/shm"))
         except OSError:
             continue
         sizes.add(found.f_blocks * found.f_frsize)
