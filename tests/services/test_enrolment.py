@@ -35,7 +35,10 @@ def test_a_machine_gets_a_token_of_its_own_and_rows_that_know_nothing() -> None:
 
     assert enrolled.node.hostname == "gpu001.example.com"
     assert enrolled.token.startswith("cs_agent_")
-    assert set(NodeItemState.objects.filter(node=enrolled.node).values_list("raw", flat=True)) == {"unknown"}
+    rows = NodeItemState.objects.filter(node=enrolled.node)
+    assert set(rows.exclude(raw="na").values_list("raw", flat=True)) == {"unknown"}
+    # Its cluster names no training environment.
+    assert set(rows.filter(raw="na").values_list("layer", "cadence")) == {("framework", "daily")}
 
 
 def test_a_node_that_never_reported_is_not_healthy() -> None:
