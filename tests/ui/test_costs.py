@@ -81,3 +81,10 @@ def test_every_price_that_nobody_checked_is_marked(sight: Sight) -> None:
     assert sight.text("/costs/prices/").count("</svg>unverified") == sum(
         not row.verified for book in SHIPPED.values() for row in book.rows
     )
+
+
+def test_what_a_book_has_no_price_for_is_said_and_not_left_at_nothing(sight: Sight) -> None:
+    azure = sight.text("/costs/?gpus=64&checkpoint_gb=120&checkpoints_moved=100&provider=azure")
+
+    assert "This price book has no price for keeping checkpoints, requests to the store" in azure
+    assert "has no price for" not in sight.text(ARTICLE)

@@ -159,7 +159,7 @@ def _done(lab: Lab, now: datetime) -> Acts:
 # Pages of machines and of the whole site; and the verifier, which is the same file for everybody who is signed in.
 NOT_OF_SIGN_OFF = {
     "board", "clusters", "cluster", "cluster_csv", "enrol", "revoke_enrolment", "item", "node", "decision", "recheck",
-    "node_item", "status", "verifier",
+    "node_item", "status", "verifier", "costs", "costs_csv", "costs_curve", "prices",
 }  # fmt: skip
 
 

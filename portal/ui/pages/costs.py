@@ -98,6 +98,11 @@ class Sum:
         return self.estimate.total
 
     @property
+    def unpriced(self) -> str:
+        """Parts that the price book has no row for; the total lacks them."""
+        return ", ".join(str(PARTS[part]).lower() for part in self.estimate.unpriced)
+
+    @property
     def price(self) -> Decimal:
         """US dollars a GPU hour."""
         return self.waiting.usd_per_gpu_hour
