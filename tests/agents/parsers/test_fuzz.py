@@ -43,9 +43,10 @@ def test_what_a_report_cannot_carry_is_found_out() -> None:
 
 
 def test_a_table_whose_gpu_shows_an_error_fails_and_its_spoiled_copy_would_be_noticed() -> None:
-    row = "index, pci.bus_id, temperature.gpu\n0, 00000000:0A:00.0, {}\n"
-    bad = Case("X", "nvidia-smi query csv", row.format("[GPU requires reset]"))
-    good = row.format("74")
+    others = "".join(f"{place}, 00000000:{place + 10:02X}:00.0, 70\n" for place in range(1, 8))
+    table = "index, pci.bus_id, temperature.gpu\n0, 00000000:0A:00.0, {}\n" + others
+    bad = Case("X", "nvidia-smi query csv", table.format("[GPU requires reset]"))
+    good = table.format("74")
     judge = Judge()
 
     assert judge.look(bad.kind, bad.text, bad.profile).failing & judge.look(bad.kind, good, bad.profile).passing

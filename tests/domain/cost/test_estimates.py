@@ -25,7 +25,7 @@ scenarios = st.builds(
     route=st.sampled_from(list(Route)),
     window_h_a_day=st.sampled_from([0.0, 2.0]),
     warm_nodes=st.integers(0, 3),
-    idle_h=st.floats(0, 100),
+    idle_h=st.floats(0, 100).map(lambda hours: round(hours, 3)),  # as a person would write it
     keep_every=st.integers(0, 20),
     rehearsal_h=st.sampled_from([0.0, 72.0]),
 )
