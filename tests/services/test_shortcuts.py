@@ -180,6 +180,18 @@ def _remembered(outcome: Outcome) -> dict[RowKey, Any]:
     return {(row.item, row.subject): row.state for row in outcome.memory}
 
 
+def test_of_a_fact_that_came_twice_the_newest_counts_although_the_older_one_is_what_was_known() -> None:
+    ledger = Ledger()
+    for step in [(timedelta(minutes=5), Cadence.TICK, Work.IDLE, {})] * 3:
+        known = ledger.submission(step)
+        ledger.take_in(known, judge_report(known, RULES, ledger.rows, ledger.memory, now=ledger.now))
+    trouble = {"value": ("gpu-nvlink-links", 0), "twice": "gpu-nvlink-links"}
+    submission = ledger.submission((timedelta(minutes=5), Cadence.TICK, Work.IDLE, trouble))
+    found = judge_report(submission, RULES, ledger.rows, ledger.memory, now=ledger.now)
+
+    assert found.states["gpu-nvlink-links", "gpu0"].raw == "fail"
+
+
 def test_of_a_sound_idle_node_only_temperatures_and_the_age_of_start_items_change() -> None:
     ledger = Ledger()
     for _ in range(4):
