@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from io import TextIOWrapper
@@ -20,6 +21,9 @@ COMMANDS: Dict[str, str] = {
     "audit": "facts about a run from its own files: configuration, dataset, tokenizer, logs",
     "doctor": "what this agent can see, and which items will be unknown, and why",
 }
+
+BRIEF = frozenset({"tick", "check", "gate"})
+"""Over before there is anything to collect: the collector would only cost the node time."""
 
 EX_IOERR = 74
 EX_PIPE = 141
@@ -87,6 +91,8 @@ def _dispatch(arguments: List[str]) -> int:
         raise AgentError(f"{complaint}; one of: {', '.join(COMMANDS)}", EX_USAGE)
     from importlib import import_module
 
+    if name in BRIEF:
+        gc.disable()
     try:
         code: int = import_module(f"readiness_agent.commands.{name}").main(arguments[1:])
     except SystemExit as said:  # argparse: it has printed its help, or what is wrong

@@ -6,6 +6,7 @@ its items are *hung*, its pid and start time are remembered, and its probe is no
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -79,6 +80,7 @@ def run_probes(
     *hung*, too: it was not measured, and that is said.
     """
     c_library()  # here, once: each probe's process needs it, and would pay for its import anew
+    gc.freeze()  # what is loaded by now is no garbage: nobody shall look through it, not even Python at its end
     end = time.monotonic() + ceiling
     waiting = list(probes)
     running: List[_Running] = []

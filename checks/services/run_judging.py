@@ -26,6 +26,7 @@ AUDITED_SCOPES: Final = frozenset({Scope.RUN, Scope.ARTEFACT, Scope.DATASET})
 AUDITED_SOURCES: Final = frozenset({Source.PROBE, Source.AUDIT})
 
 _NOT_THE_SIGNED_ONE: Final = "the audited file is not the signed one"
+_NONE_OF_THE_SIGNED: Final = "none of the audited files is among the artefacts that the run names"
 
 
 def judge_run_items(run: Run, items: Iterable[str], *, now: datetime) -> dict[str, ScopeState]:
@@ -72,7 +73,7 @@ def _judge_item(run: Run, ruleset: Ruleset, item: Item, words: Sequence[RunEvide
 
 def _facts(run: Run, item: Item, told: RunEvidence) -> list[Fact]:
     """What *told* measured of *item*; of files that are not the run's own nothing is believed."""
-    if item.scope is Scope.ARTEFACT and _strangers(run, told):
+    if item.scope is Scope.ARTEFACT and _doubt(run, told):
         return []
     return [
         Fact(item.key, "", one["name"], one["value"], one["unit"], told.observed_at)
@@ -87,19 +88,28 @@ def _problems(run: Run, item: Item, told: RunEvidence) -> list[Problem]:
         for one in told.problems
         if one["item"] == item.key
     ]
-    if item.scope is Scope.ARTEFACT and (strangers := _strangers(run, told)):
-        met.insert(0, Problem(item.key, None, ProblemKind.ERROR, f"{_NOT_THE_SIGNED_ONE}: {', '.join(strangers)}"))
+    if item.scope is Scope.ARTEFACT and (doubt := _doubt(run, told)):
+        met.insert(0, Problem(item.key, None, ProblemKind.ERROR, doubt))
     return met
 
 
-def _strangers(run: Run, told: RunEvidence) -> list[str]:
-    """Audited files that bear the name of one of the run's artefacts and are another file, or cannot be compared."""
-    return [one["name"] for one in told.artefacts if _is_stranger(one, run.artefacts)]
+def _doubt(run: Run, told: RunEvidence) -> str:
+    """Why the files that *told* read are not taken for the run's own; empty where they are, or where nobody can say.
+
+    A run that names no artefacts has none to compare with, and a log is none.
+    """
+    strangers = [one["name"] for one in told.artefacts if _is_stranger(one, run.artefacts)]
+    if strangers:
+        return f"{_NOT_THE_SIGNED_ONE}: {', '.join(strangers)}"
+    signed = {one["digest"] for one in run.artefacts}
+    if signed and told.artefacts and signed.isdisjoint(one["digest"] for one in told.artefacts):
+        return _NONE_OF_THE_SIGNED
+    return ""
 
 
 def _is_stranger(read: dict[str, Any], artefacts: Sequence[dict[str, Any]]) -> bool:
-    digests = {one["digest"] for one in artefacts}
-    if read["digest"] in digests:
+    """Whether it bears the name of one of the run's artefacts and is another file."""
+    if read["digest"] in {one["digest"] for one in artefacts}:
         return False
     return any(one["name"] == read["name"] or _last(one["name"]) == _last(read["name"]) for one in artefacts)
 

@@ -174,6 +174,23 @@ def test_a_file_that_is_not_the_signed_one_condemns_nothing_either(sender: Sende
     assert response.json()["verdicts"][0]["verdict"] == "unknown"
 
 
+def test_files_of_which_none_is_the_runs_own_prove_nothing(sender: Sender) -> None:
+    """A clean file under another name would pass for the one that people sign."""
+    response = sender.send(document(artefacts=[{"name": "clean.yaml", "digest": OTHER_DIGEST}]))
+    [line] = response.json()["verdicts"]
+
+    assert (line["verdict"], line["detail"]) == (
+        "unknown", "none of the audited files is among the artefacts that the run names",
+    )  # fmt: skip
+
+
+def test_files_beside_the_runs_own_do_no_harm(sender: Sender) -> None:
+    files = [{"name": "conf/train.yaml", "digest": DIGEST}, {"name": "launch.sh", "digest": OTHER_DIGEST}]
+    [line] = sender.send(document(artefacts=files)).json()["verdicts"]
+
+    assert line["verdict"] == "pass"
+
+
 def test_another_artefact_in_the_run_makes_its_evidence_unknown_until_it_is_put_back(
     sender: Sender, run: Run, fleet: Fleet
 ) -> None:

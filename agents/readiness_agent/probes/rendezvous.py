@@ -19,8 +19,8 @@ NCCL_CONF = "/etc/nccl.conf"
 TCP_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 LISTENS = "0A"
 
-_ADDRESS = re.compile(r"^[0-9]+: (\S+?)(?:@\S+)?\s+inet ([0-9.]+)/[0-9]+", re.MULTILINE)
-_CHOSEN = re.compile(r"^\s*NCCL_SOCKET_IFNAME\s*=\s*([\w,^=.-]+)\s*$", re.MULTILINE)
+_ADDRESS = r"(?m)^[0-9]+: (\S+?)(?:@\S+)?\s+inet ([0-9.]+)/[0-9]+"
+_CHOSEN = r"(?m)^\s*NCCL_SOCKET_IFNAME\s*=\s*([\w,^=.-]+)\s*$"
 _NEVER_USED = ("docker", "lo", "virbr", "cni", "veth", "br-")
 """Beginnings of the names of interfaces that lead to no other node; NCCL itself passes the first two over."""
 
@@ -98,12 +98,12 @@ def _own_addresses(source: Source) -> List[Tuple[str, str]]:
     result = source.run(ADDRESSES)
     if result.exit_code != 0:
         raise CouldNotMeasure(ERROR, f"ip addr ended with {result.exit_code}: {result.stderr.strip()[:120]}")
-    return _ADDRESS.findall(result.stdout)
+    return re.findall(_ADDRESS, result.stdout)
 
 
 def _chosen(source: Source) -> Optional[str]:
     try:
-        found = _CHOSEN.findall(source.read(NCCL_CONF))
+        found = re.findall(_CHOSEN, source.read(NCCL_CONF))
     except CouldNotMeasure as error:
         if error.kind != MISSING:
             raise

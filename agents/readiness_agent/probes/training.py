@@ -120,4 +120,4 @@ def _shown(listing: Listing) -> str:
     return "\n".join(lines)
 
 
-TRAINING = Probe("training", ITEMS, "daily", measure)
+TRAINING = Probe("training", ITEMS, "daily", measure, deadline=15.0)
