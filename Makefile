@@ -1,6 +1,6 @@
 # Countersign. `make help` lists what there is; each target prepares what it needs by itself.
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench agent lock browser
+.PHONY: help run test check bench agent lock tools
 SHELL := /bin/sh
 
 PORT ?= 8000
@@ -17,7 +17,7 @@ help:  ## Show this list
 run: $(RUN) $(TRANSLATIONS)  ## Start the portal with its own PostgreSQL and Valkey (PORT=8000); Ctrl-C stops it
 	@PORT=$(PORT) exec $(PY) -m portal.quickstart run
 
-test: $(DEV) $(TRANSLATIONS) browser  ## Run the tests (ARGS="tests/domain -k stale" hands arguments to pytest)
+test: $(DEV) $(TRANSLATIONS) tools  ## Run the tests (ARGS="tests/domain -k stale" hands arguments to pytest)
 	$(PY) -m pytest $(if $(ARGS),$(ARGS),--numprocesses=auto --dist=loadgroup)
 
 check: $(DEV) $(TRANSLATIONS)  ## Lint, formatting, types, imports, migrations, Django's own checks
@@ -38,8 +38,8 @@ lock: | $(PY)  ## Compile requirements/*.txt from pyproject.toml
 	$(VENV)/bin/uv pip compile -q --universal --generate-hashes --no-emit-index-url --extra embedded pyproject.toml -o requirements/run.txt
 	$(VENV)/bin/uv pip compile -q --universal --generate-hashes --no-emit-index-url --extra embedded --extra dev -c requirements/run.txt pyproject.toml -o requirements/dev.txt
 
-browser:
-	@tests/install-browser
+tools:
+	@tests/install-tools
 
 # Set-up. A stamp newer than its lock file costs nothing; `run` alone does not install what only developers need.
 

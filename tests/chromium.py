@@ -30,7 +30,7 @@ def _playwright() -> Iterator[Playwright]:
 @pytest.fixture(scope="session")
 def browser(_playwright: Playwright) -> Iterator[Browser]:
     """The system's Chromium; `make test` installs it or says how to."""
-    program = shutil.which("chromium") or pytest.fail("No chromium on PATH: run tests/install-browser.", pytrace=False)
+    program = shutil.which("chromium") or pytest.fail("No chromium on PATH: run tests/install-tools.", pytrace=False)
     launched = _playwright.chromium.launch(executable_path=program, args=FLAGS)
     yield launched
     launched.close()

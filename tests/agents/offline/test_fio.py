@@ -20,12 +20,13 @@ from readiness_agent.offline.fio import GIB, JOBS, command, measure_reads, room_
 from readiness_agent.source import LiveSource
 
 MIB = 1024**2
-needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 
 
 @pytest.fixture
 def scratch() -> Iterator[str]:
-    """A directory on a disk: what lies in memory takes no direct I/O."""
+    """A directory on a disk, for a real fio: what lies in memory takes no direct I/O."""
+    if shutil.which("fio") is None:
+        pytest.fail("No fio on PATH: run tests/install-tools.", pytrace=False)
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="countersign-fio-") as place:
         yield place
 
@@ -80,7 +81,6 @@ def test_a_run_that_is_cut_short_writes_less() -> None:
     assert size_for(3.0) * JOBS < 2 * GIB
 
 
-@needs_fio
 def test_real_reads_are_told_with_their_time_and_size_and_leave_no_file(
     scratch: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,7 +98,6 @@ def test_real_reads_are_told_with_their_time_and_size_and_leave_no_file(
     assert not any(Path(scratch).iterdir())
 
 
-@needs_fio
 def test_direct_reads_reach_the_disk_and_those_through_the_page_cache_do_not(scratch: str) -> None:
     """What flatters without ``--direct=1``: reads of files that were just written ask the disk for next to nothing."""
     ours = [one for one in command(scratch, 4 * MIB, 1.0) if not one.startswith(("--output", "--ioengine"))]
