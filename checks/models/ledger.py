@@ -31,6 +31,8 @@ class LedgerEntry(models.Model):
     class Meta:
         ordering = ["-seq"]
         constraints = [models.UniqueConstraint(fields=["seq"], name="ledgerentry_seq_unique")]
+        # Who signs asks for the few acts of one kind among a cluster's many.
+        indexes = [models.Index(fields=["cluster", "what"], name="ledgerentry_cluster_what")]
 
     def __str__(self) -> str:
         return f"{self.seq} {self.what} {self.target}"

@@ -36,6 +36,12 @@ def test_every_report_arrives_once_and_the_gate_is_right(portal: LiveServer) -> 
     assert NodeReadiness.objects.filter(health_bad=0).count() == 3
 
 
+def test_known_nodes_have_measured_once_before_the_first_round(portal: LiveServer) -> None:
+    said = simulate(portal, "--agents", "3", "--rounds", "1", "--known")
+
+    assert "9 reports: 0 lost, 0 doubled" in said  # a daily one, a first tick, the round
+
+
 def test_faulty_nodes_are_half_failing_and_half_hanging(portal: LiveServer) -> None:
     simulate(portal, "--agents", "4", "--rounds", "1", "--faults", "1")
 

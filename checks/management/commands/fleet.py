@@ -51,6 +51,7 @@ class Command(BaseCommand):
         when = one.add_mutually_exclusive_group()
         when.add_argument("--herd", action="store_true", help="send each round within one second")
         when.add_argument("--jitter", type=_whole(1, LONGEST_SPREAD_S), default=10, help="or within so many (10)")
+        one.add_argument("--known", action="store_true", help="nodes have measured once before the first round")
         one.add_argument("--churn", type=_share, default=0.0, help="share of nodes replaced before each further round")
         one.add_argument("--faults", type=_share, default=0.0, help="share of nodes with a failing item or a hung tool")
         one.add_argument("--skew", type=_whole(0, 86_400), default=0, help="seconds that wall clocks may be wrong")
@@ -62,7 +63,7 @@ class Command(BaseCommand):
         spread_s = HERD_S if options["herd"] else float(options["jitter"])
         wishes = Wishes(
             agents=options["agents"], rounds=options["rounds"], spread_s=spread_s, churn=options["churn"],
-            faults=options["faults"], skew_s=float(options["skew"]),
+            faults=options["faults"], skew_s=float(options["skew"]), known=options["known"],
         )  # fmt: skip
         with told_in_one_line():
             loopback_address(options["portal"])

@@ -29,8 +29,9 @@ class Wishes:
     """How many agents and rounds, and what is wrong with them.
 
     *spread_s*: within how many seconds the reports of a round are sent. *churn*: the share of nodes that fall silent
-    before each further round, replaced by as many new ones. *faults*: the share of nodes with a failing item or a hung
-    tool, half and half. *skew_s*: how wrong a node's wall clock may be, either way.
+    before each further round, replaced by as many new ones. *known*: nodes have measured once before the first round,
+    so that it brings news of few items and not of all. *faults*: the share of nodes with a failing item or a hung tool,
+    half and half. *skew_s*: how wrong a node's wall clock may be, either way.
     """
 
     agents: int
@@ -39,6 +40,7 @@ class Wishes:
     churn: float
     faults: float
     skew_s: float
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +73,21 @@ class SimulatedFleet:
         for number in range(self._wishes.rounds):
             if number:
                 await self._churn()
-            sent = await self._round(number)
+            sent = await self._round(number + self._wishes.known)
             await self._ask_again(sent)
             await self._ask_gate()
         return self.figures
 
     async def _come(self, count: int) -> None:
-        """*count* new nodes enrol and send their daily report."""
+        """*count* new nodes enrol and send their daily report, and a first tick where they are to be known."""
         new = [self._new_agent(len(self._all) + place) for place in range(count)]
         await _few_at_once(agent.enrol(self._access.enrolment_token, self._access.rules) for agent in new)
         self._all += new
         self._present += new
-        daily = [(agent, agent.write(Cadence.DAILY, number=0)) for agent in new]
-        self.figures.deliveries += [delivery for _, delivery in daily]
-        await _few_at_once(agent.deliver(delivery) for agent, delivery in daily)
+        for cadence in (Cadence.DAILY, Cadence.TICK) if self._wishes.known else (Cadence.DAILY,):
+            first = [(agent, agent.write(cadence, number=0)) for agent in new]
+            self.figures.deliveries += [delivery for _, delivery in first]
+            await _few_at_once(agent.deliver(delivery) for agent, delivery in first)
 
     def _new_agent(self, number: int) -> Agent:
         fault = Fault.NONE
