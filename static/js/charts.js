@@ -55,7 +55,7 @@
     ];
     const marks = ["best", "chosen"].filter((kind) => table.dataset[kind]).map((kind) => table.dataset[kind].split("|"));
     const shapes = marks.map(([at], i) => ({ type: "line", x0: at, x1: at, y0: 0, y1: 1, yref: "paper", line: { color: token(i ? "ink-3" : "accent"), width: 1, dash: i ? "dot" : "solid" } }));
-    const apart = marks.length < 2 || Math.abs(Math.log(marks[0][0] / marks[1][0])) > 0.35;
+    const apart = marks.length < 2 || Math.abs(Math.log(marks[0][0] / marks[1][0])) > (narrow() ? 1.5 : 0.6); // as wide as a label
     const annotations = marks.map(([at, , text], i) => ({
       x: Math.log10(at), y: 1, yref: "paper", yanchor: "bottom", yshift: apart || !i ? 2 : 20, showarrow: false, text,
       xanchor: at < 12 ? "left" : at > 240 ? "right" : "center", font: font(i ? "ink-2" : "accent"),

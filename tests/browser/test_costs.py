@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import expect
 
@@ -40,3 +41,19 @@ def test_a_wrong_number_is_told_beside_its_field_while_typing(bench: Visit) -> N
     bench.page.locator("#id_keep_last").fill("-1")
     expect(bench.page.locator("#id_keep_last_error")).to_contain_text("Give 0 or more.")
     expect(bench.page.locator("#id_keep_last")).to_have_attribute("aria-invalid", "true")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_no_page_about_costs_has_a_serious_fault_or_runs_out_of_the_window(
+    bench: Visit, theme: str, width: int
+) -> None:
+    bench.page.set_viewport_size({"width": width, "height": 900})
+    for path in ("/costs/?provider=azure", "/costs/prices/?"):
+        page = bench.go(f"{path}&theme={theme}")
+        found = Axe().run(page).response["violations"]
+        over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+        assert [(one["id"], [node["html"][:160] for node in one["nodes"]][:3]) for one in found
+                if one["impact"] in ("serious", "critical")] == []  # fmt: skip
+        assert over == 0, path
