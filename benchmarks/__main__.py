@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 NAMES = ("ingest", "gate", "pages", "agent", "herd", "history", "dataset")
-ON_A_GPU = ("steps",)
+ON_A_GPU = ("steps", "gpu_facts")
 
 
 def main(names: list[str]) -> None:

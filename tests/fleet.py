@@ -71,6 +71,13 @@ HEALTHY: dict[str, Facts] = {
     "hung-io": {"longest_wait": 0.0, "slowest_mount": 0.0, "failing_mounts": 0},
     "checkpoint-mount": {"mounted": True, "writable": True, "device": "nvme-raid", "fstype": "xfs"},
     "checkpoint-atime": {"atime": "noatime", "fstype": "xfs"},
+    "object-store-upload": {
+        "mean_rate": 210.0, "failed_share": 0.02, "requests": 3072, "uploaded": 10_737_418_240,
+    },
+    "room-environment": {"inlet": 23, "alarms": 0},
+    "rendezvous": {"master": "gpu001:29500", "resolves": True, "reaches": True, "socket_interfaces": 1},
+    "python-env-uniform": {"environment": "sha256:" + "e1" * 32},
+    "image-uniform": {"present": True, "digest": "sha256:" + "a7" * 32},
 }  # fmt: skip
 
 
@@ -113,10 +120,11 @@ class Fleet:
         node = self.node(hostname)
         rules = ruleset_for(node.cluster, node)
         covered = rules.planned(cadence)  # type: ignore[arg-type]
+        changed = {"rendezvous": self._meeting(hostname), **(changed or {})}
         problems = dict(problems or {})
         boottime = BOOTED_BEFORE_S + at.timestamp() % 1e6
         facts = [
-            _fact(item, subject, name, value, rules.items[item].facts[name].value, boottime)
+            _fact(item, subject, name, value, _unit(rules.items[item], name, value), boottime)
             for item in covered
             if item not in problems
             for subject in rules.subjects(item)
@@ -138,6 +146,11 @@ class Fleet:
             bearer=self.tokens[hostname], report=msgspec.convert(body, ReportV1), age_s=0.0, address="127.0.0.1",
             received_at=at,
         )  # fmt: skip
+
+    def _meeting(self, hostname: str) -> Facts:
+        """All ranks meet on the first node, whose port is free."""
+        master = {"is_master": True, "port_in_use": False} if hostname == min(self.tokens) else {"is_master": False}
+        return {**HEALTHY["rendezvous"], **master}
 
 
 def make_fleet(slug: str = "helios", *, at: datetime, profile: str = "8xh200", accept_replay: bool = False) -> Fleet:
@@ -177,7 +190,7 @@ def person(username: str, cluster: Cluster | None = None, role: Role | None = No
 
 def _facts(item: Item, subject: str, changed: Mapping[str, Facts], subjects: Mapping[str, Sequence[str]]) -> Facts:
     touched = item.key in changed and subject in subjects.get(item.key, [subject])
-    healthy = HEALTHY.get(item.key) or _at_thresholds(item)
+    healthy = HEALTHY.get(item.key) or facts_at_thresholds(item)
     return {**healthy, **(changed[item.key] if touched else {})}
 
 
@@ -187,7 +200,7 @@ _MET_BY_NOTHING = frozenset({
 })  # fmt: skip
 
 
-def _at_thresholds(item: Item) -> Facts:
+def facts_at_thresholds(item: Item) -> Facts:
     """Facts that meet an item which is not written out above: each at its threshold, or just on its good side."""
     neutral = {Kind.NUMBER: 0, Kind.BOOL: False, Kind.TEXT: "x"}
     facts: dict[str, Any] = {name: neutral[unit.kind] for name, unit in item.facts.items()}
@@ -198,6 +211,11 @@ def _at_thresholds(item: Item) -> Facts:
         step = {Operator.LT: -1, Operator.GT: 1}.get(criterion.operator, 0)
         facts[criterion.fact] = threshold + step if step and not isinstance(threshold, str) else threshold
     return facts
+
+
+def _unit(item: Item, name: str, value: Any) -> str:
+    """As the catalogue states it; of what nodes say for a whole cluster, by what it is."""
+    return item.facts[name].value if name in item.facts else {bool: "bool", int: "count", str: "text"}[type(value)]
 
 
 def _fact(item: str, subject: str, name: str, value: Any, unit: str, boottime: float) -> dict[str, Any]:

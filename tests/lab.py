@@ -37,7 +37,9 @@ def lab(slug: str = "lab", profile: str = "8xh200") -> Cluster:
         },
     )  # fmt: skip
     judged_under = {profile: build_ruleset(profile, {}, TrainingEnv.NONE).judged_under}
-    return Cluster.objects.create(slug=slug, name=slug, profile=profile, judged_under=judged_under)
+    return Cluster.objects.create(
+        slug=slug, name=slug, profile=profile, judged_under=judged_under, training_env=TrainingEnv.NONE
+    )
 
 
 def healthy_node(cluster: Cluster, hostname: str = "gpu001", **changes: Any) -> Node:

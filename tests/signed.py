@@ -12,8 +12,10 @@ from checks.selectors.packages import PackageView, RunState, current_package, ru
 from checks.selectors.run_gate import AskedRun, ask_run
 from checks.services.attestations import attest
 from checks.services.proofs import Proof
+from checks.services.shared_items import derive_shared_items
 from checks.services.signing import sign_layer
 from portal.accounts.models import User
+from tests.audited import audit_run
 from tests.fleet import Fleet, make_fleet
 from tests.lab import MINUTE, NOON
 from tests.people import person
@@ -107,13 +109,16 @@ def a_signable_run(*, nodes: Sequence[str] = ("gpu001", "gpu002", "gpu003"), at:
         fleet.enrol(name, at=at - timedelta(hours=1))
         fleet.report(name, at=at - 30 * MINUTE, cadence="daily")
         fleet.report(name, at=at - 29 * MINUTE, cadence="run", changed=BOUND)
-        for minutes in (20, 15, 10, 5, 0):  # long enough under load to prove it, often enough to settle
-            tick(fleet, name, at=at - minutes * MINUTE)
+        fleet.report(name, at=at - 28 * MINUTE, cadence="offline")
     run = a_run(fleet.cluster, ",".join(nodes))
+    for minutes in (20, 15, 10, 5, 0):  # long enough under load to prove it, often enough to settle
+        for name in nodes:
+            tick(fleet, name, at=at - minutes * MINUTE)
     clerk = person("clerk", fleet.cluster, Role.DATA)
     signing = Signing(fleet, run, clerk)
     for role in (Role.HARDWARE, Role.PLATFORM, Role.DATA, Role.LEAD):
         signing.people[role] = person(f"the-{role.value}", fleet.cluster, role)
+    audit_run(run, at=at - MINUTE)
     for item, facts in STATED.items():
         state(signing, item, facts, at=at - 2 * MINUTE)
     return signing
@@ -136,3 +141,4 @@ def tick(fleet: Fleet, hostname: str, *, at: datetime, changed: Mapping[str, Any
         "nic-drop-rate": {"packets": int(at.timestamp()) * 10_000_000, "drop_share": 0.0},
     }
     fleet.report(hostname, at=at, changed={**busy, **(changed or {})}, **more)
+    derive_shared_items(now=at)

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Union
 
 from readiness_agent import __version__
-from readiness_agent.facts import ERROR, EVERY_SUBJECT, UNREADABLE, Fact, Problem
+from readiness_agent.facts import ERROR, EVERY_SUBJECT, UNREADABLE, Fact, ProbeResult, Problem
 from readiness_agent.identity import IDENTITY, SERIAL
 from readiness_agent.node import Moment
 from readiness_agent.plan import DAY, SCHEMA
@@ -45,6 +45,14 @@ class Measured(NamedTuple):
         """The part of it that belongs in a report of *probes*; serials belong in every one."""
         wanted = {IDENTITY.name, *(probe.name for probe in probes)}
         return self._replace(outcomes=[one for one in self.outcomes if one.probe.name in wanted])
+
+    def scheduled(self) -> Measured:
+        """What a scheduled report tells: of items that only ride along, those that were measured.
+
+        They count for the run that they were measured for. A tick between two jobs finds no rank to look at, and takes
+        nothing back.
+        """
+        return self._replace(outcomes=[_measured_only(one) for one in self.outcomes])
 
     def covered(self) -> List[str]:
         """Items that were tried."""
@@ -90,6 +98,20 @@ class Measured(NamedTuple):
         return [fact for outcome in self.outcomes for fact in outcome.result.facts if fact.item]
 
 
+def _measured_only(outcome: Outcome) -> Outcome:
+    """Without the items of a riding probe of which it could not tell everything."""
+    if outcome.probe.cadence != "run" or outcome.probe.name == IDENTITY.name:
+        return outcome
+    told = {fact.item for fact in outcome.result.facts} - {problem.item for problem in outcome.result.problems}
+    facts, problems, evidence = outcome.result
+    result = ProbeResult(
+        tuple(fact for fact in facts if fact.item in told),
+        tuple(problem for problem in problems if problem.item in told),
+        tuple(one for one in evidence if told.intersection(one.items)),
+    )
+    return outcome._replace(probe=outcome.probe._replace(items=tuple(sorted(told))), result=result)
+
+
 class Origin(NamedTuple):
     """Where the facts come from."""
 
@@ -109,6 +131,7 @@ def build_report(
     plan_etag: Optional[str],
 ) -> Dict[str, Any]:
     """One report, ready for JSON."""
+    measured = measured if cadence == "check" else measured.scheduled()
     node = {"hostname": origin.hostname, "boot_id": measured.finished.boot_id, "serials": measured.serials()}
     return {
         "schema": SCHEMA,

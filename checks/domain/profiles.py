@@ -35,7 +35,7 @@ class TrainingEnv(StrEnum):
 
     HOST = "host"
     CONTAINER = "container"
-    NONE = "none"  # nobody has named it yet
+    NONE = "none"  # not on the nodes: each job brings its own
 
     def has(self, item: Item) -> bool:
         """Whether there is anything on the nodes that *item* could be about.
@@ -134,7 +134,7 @@ class Ruleset:
         return tuple(key for key, item in self.items.items() if item.scope in NODE_HELD)
 
     def due(self, cadence: Cadence) -> tuple[str, ...]:
-        """Probe items of *cadence* that a full report of it must cover: those that apply and have a probe."""
+        """Probe items of *cadence* that a full report of it must cover: those that apply and that nodes measure."""
         return self._due[cadence]
 
     def planned(self, cadence: Cadence) -> tuple[str, ...]:
@@ -144,7 +144,8 @@ class Ruleset:
 
     def _measured_by_probe(self, key: str, cadence: Cadence) -> bool:
         item = self.items[key]
-        return item.source is Source.PROBE and item.cadence == cadence and not item.shadow
+        of_nodes = item.scope in NODE_HELD or item.scope in (Scope.CLUSTER, Scope.LINK)
+        return of_nodes and item.source is Source.PROBE and item.cadence == cadence and not item.shadow
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ class Cluster(models.Model):
     poll_after_s = models.PositiveIntegerField(_("plan poll, seconds"), default=60)
     min_settle_gap_s = models.PositiveIntegerField(_("least gap between counted measurements, seconds"), default=60)
     accept_replay = models.BooleanField(_("accept replayed captures"), default=False)
-    training_env = models.CharField(_("training environment"), max_length=16, default="none")
+    training_env = models.CharField(_("training environment"), max_length=16, default="host")
     health_serves_as_launch = models.BooleanField(_("health may serve as a launch answer"), default=False)
     # The rules in force, profile key -> digest of item versions, profile and overrides (``Ruleset.judged_under``).
     judged_under = models.JSONField(_("rules in force"), default=dict, editable=False)

@@ -19,10 +19,13 @@ class Heard(NamedTuple):
     observed_at: datetime | None
 
 
+# A node that is silent altogether is not asked: its own rows keep it from any start, and it shall keep no other.
 # One look into an index a node: a report of the tick is passed over where the item is of the day.
 _WORDS = """
     SELECT n.hostname, said.observed_at, said.facts, said.problem
     FROM checks_node n
+    JOIN checks_nodereadiness h ON h.node_id = n.id
+     AND h.last_report_at IS NOT NULL AND COALESCE(h.tick_until, %(now)s) >= %(now)s
     LEFT JOIN LATERAL (
         SELECT r.observed_at, r.body -> 'facts' -> %(item)s AS facts,
                (SELECT p ->> 3 FROM jsonb_array_elements(r.body -> 'problems') AS p WHERE p ->> 0 = %(item)s LIMIT 1)
@@ -39,13 +42,15 @@ _WORDS = """
 
 
 def words_of_nodes(
-    cluster: Cluster, item: str, *, since: datetime, ticks: bool, nodes: list[UUID] | None = None
+    cluster: Cluster, item: str, *, since: datetime, ticks: bool, now: datetime, nodes: list[UUID] | None = None
 ) -> list[Heard]:
-    """The last word of each node of *cluster* (or of *nodes* alone) on *item*, where it came after *since*.
+    """The last word of each living node of *cluster* (or of *nodes* alone) on *item*, where it came after *since*.
 
     *ticks*: whether it is measured in rounds of the tick as well.
     """
-    asked: dict[str, Any] = {"cluster": cluster.pk, "item": item, "since": since, "ticks": ticks, "nodes": nodes}
+    asked: dict[str, Any] = {
+        "cluster": cluster.pk, "item": item, "since": since, "ticks": ticks, "now": now, "nodes": nodes,
+    }  # fmt: skip
     with connection.cursor() as cursor:
         cursor.execute(_WORDS, asked)
         return [_heard(*row) for row in cursor.fetchall()]

@@ -37,7 +37,7 @@ def create_cluster(
     poll_after_s: int = 60,
     min_settle_gap_s: int = 60,
     accept_replay: bool = False,
-    training_env: str = TrainingEnv.NONE,
+    training_env: str = TrainingEnv.HOST,
 ) -> Cluster:
     """Make a cluster; *by*, when given, becomes its administrator.
 

@@ -12,7 +12,7 @@ from checks.domain.freshness import stale_after, valid_until
 from checks.domain.items import Item
 from checks.domain.shared_items import FROM_NODES, Derived, lossless_classes
 from checks.domain.verdicts import Cadence, Scope, Verdict
-from checks.models import Cluster, Evidence, RunNode, ScopeState, Stage
+from checks.models import OVER, Cluster, Evidence, RunNode, ScopeState, Stage
 from checks.selectors.node_words import Heard, words_of_nodes
 from checks.selectors.rules import ruleset_for
 from checks.services.evidence import digest_of
@@ -23,8 +23,8 @@ LOSSLESS: Final = "net-switch-qos"
 RENDEZVOUS: Final = "rendezvous"
 _TOPOLOGY: Final = "net-topology-map"
 _LONGEST_TEXT: Final = 4096
-#: While a run is being made ready, its nodes must find each other; once it runs, its own ranks hold the port.
-_GATHERING: Final = (Stage.CHECKING, Stage.REHEARSING, Stage.SIGNOFF, Stage.CLEARED)
+#: Until a run goes on, its nodes must find each other, a draft's too: it can be signed. Then its ranks hold the port.
+_GATHERING: Final = (Stage.DRAFT, Stage.CHECKING, Stage.REHEARSING, Stage.SIGNOFF, Stage.CLEARED)
 
 
 def derive_shared_items(*, now: datetime) -> int:
@@ -45,11 +45,17 @@ def _derive_cluster(cluster: Cluster, now: datetime) -> int:
 def _listen(cluster: Cluster, item: Item, now: datetime) -> list[Heard]:
     """What was said while it still counts; nothing where nobody is asked."""
     limit = stale_after(item.cadence, timedelta(seconds=cluster.interval_s), item)
-    nodes = _gathering(cluster) if item.key == RENDEZVOUS else None
+    nodes = _gathering(cluster) if item.key == RENDEZVOUS else _planned(cluster) or None
     if nodes == []:
         return []
     ticks = item.cadence is Cadence.TICK
-    return words_of_nodes(cluster, item.key, since=now - (limit or timedelta()), ticks=ticks, nodes=nodes)
+    return words_of_nodes(cluster, item.key, since=now - (limit or timedelta()), ticks=ticks, now=now, nodes=nodes)
+
+
+def _planned(cluster: Cluster) -> list[UUID]:
+    """Nodes of runs that are not over: what the others have is nothing to these; without a run all are asked."""
+    wanted = RunNode.objects.filter(run__cluster=cluster).exclude(run__stage__in=OVER)
+    return list(wanted.values_list("node", flat=True).distinct())
 
 
 def _gathering(cluster: Cluster) -> list[UUID]:

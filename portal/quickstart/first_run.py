@@ -18,6 +18,7 @@ from django.conf import settings  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
+from checks.domain.profiles import TrainingEnv  # noqa: E402
 from checks.models import Cluster, TokenKind  # noqa: E402
 from checks.services.clusters import create_cluster  # noqa: E402
 from checks.services.people import add_person  # noqa: E402
@@ -58,7 +59,9 @@ def make_first_data(*, now: datetime) -> dict[str, Any]:
     password = secrets.token_urlsafe(15)
     person = _person(password, now=now)
     local = _cluster(LOCAL_CLUSTER, "This machine", profile_of_this_machine(PROFILES), person, now=now)
-    example = _cluster(EXAMPLE_CLUSTER, "Example (replayed)", EXAMPLE_PROFILE, person, now=now)
+    example = _cluster(
+        EXAMPLE_CLUSTER, "Example (replayed)", EXAMPLE_PROFILE, person, now=now, training_env=TrainingEnv.NONE
+    )  # its capture holds none
     return {
         "cluster": local.slug,
         "username": person.username,
@@ -79,9 +82,13 @@ def _person(password: str, *, now: datetime) -> User:
     return person
 
 
-def _cluster(slug: str, name: str, profile: str, by: User, *, now: datetime) -> Cluster:
+def _cluster(
+    slug: str, name: str, profile: str, by: User, *, now: datetime, training_env: TrainingEnv = TrainingEnv.HOST
+) -> Cluster:
     found = Cluster.objects.filter(slug=slug).first()
-    return found or create_cluster(slug=slug, name=name, profile=profile, by=by, now=now, accept_replay=True)
+    return found or create_cluster(
+        slug=slug, name=name, profile=profile, by=by, now=now, accept_replay=True, training_env=training_env
+    )
 
 
 def _token(kind: TokenKind, by: User, *, now: datetime, **scope: Any) -> str:

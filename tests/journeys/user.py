@@ -86,7 +86,8 @@ class Portal:
 
     def cluster(self, slug: str, *, profile: str, **settings: str) -> "ClusterOfMine":
         """A cluster made for one journey, with its tokens."""
-        options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+        known = {"training_env": "none", **settings}  # the captures that journeys replay hold none
+        options = [f"--{name.replace('_', '-')}={value}" for name, value in known.items()]
         self.manage("cluster", "create", slug, "--profile", profile, "--accept-replay", *options)
         return ClusterOfMine(
             self,

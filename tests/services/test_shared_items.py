@@ -108,6 +108,26 @@ def test_a_node_without_the_image_fails_the_cluster(machines: list[Machine]) -> 
     assert (row(IMAGE).raw, row(IMAGE).value["facts"]) == ("fail", {"digests": 1, "nodes_without_image": 1})
 
 
+def test_a_node_of_no_run_is_nothing_to_one_that_is_planned(cluster: Cluster, machines: list[Machine]) -> None:
+    readied(cluster)
+    for machine, environment in zip(machines, (ONE, ONE, OTHER), strict=True):
+        say(machine, PYTHON, environment=environment)
+
+    derive_shared_items(now=NOON)
+
+    assert row(PYTHON).raw == "pass"
+
+
+def test_a_node_that_was_never_heard_of_keeps_nobody_from_passing(cluster: Cluster, machines: list[Machine]) -> None:
+    enrolled_machine(cluster, "gpu004")
+    for machine in machines:
+        say(machine, PYTHON, environment=ONE)
+
+    derive_shared_items(now=NOON)
+
+    assert row(PYTHON).raw == "pass"
+
+
 def test_where_nobody_says_anything_there_is_no_row(machines: list[Machine]) -> None:
     assert derive_shared_items(now=NOON) == 0
     assert not ScopeState.objects.exists()
@@ -169,7 +189,7 @@ def test_a_failure_to_meet_settles_only_when_it_holds_for_three_rounds(
     assert settled == ["", "", "fail"]
 
 
-@pytest.mark.parametrize("stage", [Stage.DRAFT, Stage.RUNNING, Stage.FINISHED])
+@pytest.mark.parametrize("stage", [Stage.RUNNING, Stage.FINISHED])
 def test_outside_of_that_nobody_asks_whether_they_meet(cluster: Cluster, machines: list[Machine], stage: Stage) -> None:
     readied(cluster, stage)
     meet(machines[0], is_master=True, port_in_use=True)

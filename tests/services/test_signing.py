@@ -27,6 +27,7 @@ from checks.services.evidence import purge_evidence
 from checks.services.proofs import Proof, ProofTooOld
 from checks.services.runs import MoveRefused, edit_run, move_stage
 from checks.services.signing import AlreadySigned, MayNotSign, Moved, NotSignable
+from tests.audited import audit_run
 from tests.factories import enrolled_machine, make_cluster
 from tests.lab import MINUTE, NOON
 from tests.people import person
@@ -220,6 +221,7 @@ def test_what_changed_in_the_shared_branch_is_told_item_by_item(signing: Signing
 
 def test_a_missing_statement_keeps_its_layer_from_being_signed(signing: Signing) -> None:
     edit_run(run=signing.run, changes={"dataset": "s3://corpus/v4"}, by=signing.run.owner, reason="", now=NOON)
+    audit_run(signing.run, at=NOON, layers=[Layer.DATA])
     with pytest.raises(NotSignable) as refused:
         signing.sign(Role.DATA, Layer.DATA)
 

@@ -7,11 +7,13 @@ from typing import Any
 
 from django.test import Client
 
+from checks.domain.verdicts import Layer
 from checks.models import Role, Run
 from checks.services.attestations import attest
 from checks.services.run_spec import RunSpec
 from checks.services.runs import create_run
 from portal.accounts.models import User
+from tests.audited import audit_run
 from tests.fleet import Fleet, person
 from tests.ui.conftest import Sight, seen_by
 from tests.ui.test_step_up import prove
@@ -76,6 +78,7 @@ def make_lab(fleet: Fleet, now: datetime, *, platform: str = "wren") -> Lab:
         cluster=fleet.cluster, slug="cygnus-13b", spec=spec, nodes="gpu-[001-002]", by=people[platform], now=now
     )
     lab = Lab(fleet, run, people)
+    audit_run(run, at=now, layers=(Layer.DATA, Layer.OPERATIONS))
     lab.state_data(now=now)
     lab.state_operations(now=now)
     return lab

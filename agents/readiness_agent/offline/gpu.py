@@ -34,6 +34,8 @@ class Sample(NamedTuple):
     """One look at the GPUs: subject -> fact -> value."""
 
     values: Dict[str, Dict[str, float]]
+    at: float = 0.0
+    """Seconds since the boot."""
 
 
 def run_torch(bench: Bench, mode: str, seconds: float) -> Dict[str, Any]:
@@ -86,27 +88,29 @@ def measure_burn(bench: Bench) -> ProbeResult:
     looker.start()
     try:
         told = run_torch(bench, "burn", bench.seconds)
+        began = bench.source.now_boottime() - bounded(told.get("seconds"), 0, 1e6, 0)
     finally:
         samples = looker.stop()
     for subject, gpu in gpus_of(told):
         findings.fact("gpu-burn", "duration", round(bounded(told.get("seconds"), 0, 1e6, 0), 1), "seconds", subject)
         findings.fact("gpu-burn", "gemm", round(bounded(gpu.get("tflops"), 0, 1e6, 0), 1), "TFLOP/s", subject)
         findings.fact("gpu-burn", "checksums_equal", gpu.get("wrong") == 0, "bool", subject)
-        for name, value, unit in watched(samples, subject):
+        for name, value, unit in watched(samples, subject, began):
             findings.fact("gpu-burn", name, value, unit, subject)
     findings.evidence(json.dumps(told, indent=1), "gpu-burn")
     return findings.result()
 
 
-def watched(samples: Sequence[Sample], subject: str) -> List[Tuple[str, float, str]]:
+def watched(samples: Sequence[Sample], subject: str, began: float = 0.0) -> List[Tuple[str, float, str]]:
     """What the samples of one burn say: the highest temperature, the middle utilization, what the slowdowns gained.
 
-    A counter that no sample has, or that has gone back, says nothing; the portal takes that for *unknown*.
+    Only what was seen after the load *began* tells how busy a GPU was: before, torch was being loaded. A counter that no sample has, or that has gone back, says nothing; the portal takes that for *unknown*.
     """
     seen = [sample.values.get(subject, {}) for sample in samples]
     told: List[Tuple[str, float, str]] = []
     heat = [one["temperature"] for one in seen if "temperature" in one]
-    busy = sorted(one["utilization"] for one in seen if "utilization" in one)
+    loaded = [sample.values.get(subject, {}) for sample in samples if sample.at >= began]
+    busy = sorted(one["utilization"] for one in loaded if "utilization" in one)
     if heat:
         told.append(("temperature_max", max(heat), "celsius"))
     if busy:
@@ -145,11 +149,12 @@ class _Looker(threading.Thread):
         return self._samples
 
     def _look(self) -> None:
+        at = self._bench.source.now_boottime()
         try:
             facts = GPU.run(self._bench.source, self._bench.config.probe_context()).facts
         except CouldNotMeasure:
             return  # what is not seen is not told
-        self._samples.append(sample_of(facts))
+        self._samples.append(sample_of(facts)._replace(at=at))
 
 
 def sample_of(facts: Sequence[Fact]) -> Sample:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Tuple
 
 from readiness_agent.facts import Unreadable
+from readiness_agent.parsers.cpulist import parse_cpulist
 
 _NUMBER = re.compile(r"[0-9]{1,20}")
 _FIELDS_FROM_STATE, _STARTED = 21, 19
@@ -49,6 +50,18 @@ def parse_switches(text: str) -> int:
     if len(found) != 2:
         raise Unreadable("/proc/PID/status has no complete counters of context switches")
     return sum(map(int, found))
+
+
+def parse_allowed_cpus(text: str) -> Tuple[int, ...]:
+    """The CPUs on which ``/proc/PID/status`` says that the process may run.
+
+    Raises:
+        Unreadable: it does not say.
+    """
+    found = re.search(r"^Cpus_allowed_list:\t([0-9,-]+\n)", text, re.MULTILINE)
+    if not found:
+        raise Unreadable("/proc/PID/status has no list of allowed CPUs")
+    return parse_cpulist(found[1])
 
 
 def job_of_cgroup(text: str) -> Optional[str]:

@@ -6,6 +6,7 @@ import csv
 import re
 from typing import Dict, List, Optional, Tuple
 
+from readiness_agent.facts import Unreadable
 from readiness_agent.parsers.nvidia_smi_cells import LOST_WORDS, bus_id
 from readiness_agent.parsers.saved import Reading, Saved, Value, decimal, whole
 
@@ -17,6 +18,7 @@ _UNKNOWN = re.compile(
 _UNITS = {"%": "percent", "MiB": "MiB", "MHz": "MHz", "W": "watts", "us": "microseconds", "C": "celsius"}
 _TEXTS = ("name", "uuid", "serial", "pci.bus_id", "driver_version", "pstate", "vbios_version")
 _TEMPERATURE = "temperature."
+_APP = re.compile(r"([0-9A-Fa-f:.]{7,16}), ([0-9]{1,10})\n")
 _MAY_BE_CUT = "N/A"
 """Stands for the last cell of a text without an end: of a number nobody can tell how it went on."""
 
@@ -44,6 +46,22 @@ def read_smi_query(text: str) -> Saved:
     for place, row in enumerate(whole_rows):
         _row(reading, row, units, f"gpu{row.get('index', place)}")
     return reading.result()
+
+
+def parse_compute_apps(text: str) -> Dict[str, List[int]]:
+    """``--query-compute-apps=gpu_bus_id,pid --format=csv,noheader``: pids by PCI address, spelled as the kernel does.
+
+    Raises:
+        Unreadable: a row is not whole.
+    """
+    users: Dict[str, List[int]] = {}
+    for line in text.splitlines(keepends=True):
+        found = _APP.fullmatch(line)
+        address = bus_id(found[1]) if found else None
+        if not found or address is None:
+            raise Unreadable(f"{line.strip()[:60]!r} names no GPU with the process that uses it")
+        users.setdefault(address, []).append(int(found[2]))
+    return users
 
 
 def _rows(text: str) -> List[List[str]]:

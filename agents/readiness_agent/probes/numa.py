@@ -1,4 +1,4 @@
-"""How many NUMA nodes the machine has, said for each GPU."""
+"""How many NUMA nodes the machine has, said for each GPU; with more than one, whether ranks run beside theirs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,18 @@ ITEM = "numa-binding"
 ONLINE_NODES = "/sys/devices/system/node/online"
 
 
-def measure(source: Source, _: ProbeContext) -> ProbeResult:
+def measure(source: Source, context: ProbeContext) -> ProbeResult:
     """One fact a GPU on the bus, or one of the whole node where none is seen."""
     findings = Findings(source.now_boottime())
     with findings.attempt(ITEM):
         nodes = _count(source)
-        for subject in names_of_gpus(gpus_on_bus(source)).values() or ("",):
+        gpus = names_of_gpus(gpus_on_bus(source))
+        for subject in gpus.values() or ("",):
             findings.fact(ITEM, "numa_nodes", nodes, "count", subject)
+        if nodes > 1 and gpus:
+            from readiness_agent.probes.binding import measure_binding  # not on machines with nothing to bind
+
+            measure_binding(findings, source, context, gpus)
     return findings.result()
 
 

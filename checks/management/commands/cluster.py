@@ -109,7 +109,8 @@ def _add_settings(parser: ArgumentParser) -> None:
         "--training-env",
         dest="training_env",
         choices=[one.value for one in TrainingEnv],
-        help="where jobs find the software they train with: on the host, in a container image, or nowhere yet",
+        help="where jobs find the software they train with: on the node (host, unless set), in an image on it "
+        "(container), or in what each job brings along (none: the nodes are not asked about it)",
     )
     parser.add_argument("--accept-replay", dest="accept_replay", action=BooleanOptionalAction, default=None)
 

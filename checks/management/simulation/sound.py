@@ -164,6 +164,11 @@ TICK_FACTS: Mapping[str, Mapping[str, Said]] = {
     "nic-drop-rate": {
         "drop_share": (0.0, "percent"), "discarded": (0, "packets"), "counters": ("rx_discards_phy", "text"),
     },
+    "room-environment": {"inlet": (22.5, "celsius"), "alarms": (0, "count")},
+    "rendezvous": {
+        "master": ("gpu0000:29500", "text"), "resolves": (True, "bool"), "reaches": (True, "bool"),
+        "is_master": (False, "bool"), "interfaces": ("eth0", "text"), "socket_interfaces": (1, "count"),
+    },
 }  # fmt: skip
 DAILY_FACTS: Mapping[str, Mapping[str, Said]] = {
     "driver-cuda-match": {
@@ -183,6 +188,17 @@ DAILY_FACTS: Mapping[str, Mapping[str, Said]] = {
         "disks": (8, "count"), "critical_warnings": (0, "count"), "spare_left_min": (90, "percent"),
         "wear_max": (3, "percent"),
     },
+    "iommu-acs": {"bridges_with_acs": (0, "count")},
+    "trainer-lib-pinned": {"unpinned": (0, "count"), "origins": (f"deepspeed 0.16.4 git {'5d' * 20}", "text")},
+    "python-env-uniform": {"environment": ("sha256:" + "e1" * 32, "text")},
+    "image-uniform": {
+        "image": ("train:2026-11", "text"), "present": (True, "bool"), "digest": ("sha256:" + "a7" * 32, "text"),
+    },
+    "nccl-cuda-match": {
+        "loaded": ("2.26.2", "text"), "built_with": ("2.26.2", "text"), "older_than_built": (False, "bool"),
+        "cuda_major_equal": (True, "bool"),
+    },
+    "nccl-no-system": {"loaded_copies": (1, "count"), "installed_copies": (1, "count")},
 }  # fmt: skip
 START_FACTS: Mapping[str, Mapping[str, Said]] = {
     "gpu-clean": {

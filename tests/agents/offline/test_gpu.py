@@ -95,6 +95,13 @@ def test_a_burn_is_told_by_its_hottest_moment_and_by_what_the_slowdowns_gained()
     ]  # fmt: skip
 
 
+def test_how_busy_a_gpu_was_is_told_by_what_was_seen_under_load() -> None:
+    seen = [(10.0, 0.0), (20.0, 5.0), (30.0, 99.0), (40.0, 100.0)]
+    samples = [Sample({"gpu0": {"utilization": busy}}, at) for at, busy in seen]
+
+    assert watched(samples, "gpu0", began=25.0) == [("utilization", 100.0, "percent")]
+
+
 def test_a_counter_that_nobody_saw_twice_says_nothing() -> None:
     once = [Sample({"gpu0": {"temperature": 71.0, "hw_thermal": 5.0, "power_brake": 0.0}})]
 

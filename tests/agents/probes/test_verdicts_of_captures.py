@@ -14,38 +14,35 @@ from checks.domain.facts import Fact, Problem, ProblemKind
 from checks.domain.items import Item
 from checks.domain.measuring import Measured, measure_covered
 from checks.domain.memory import ItemMemory
-from checks.domain.profiles import Ruleset
-from checks.domain.verdicts import Source, Verdict
+from checks.domain.profiles import Ruleset, TrainingEnv
+from checks.domain.verdicts import Verdict
 from readiness_agent.capture import read_capture
-from readiness_agent.facts import ProbeResult
 from readiness_agent.probes import PROBES
 from readiness_agent.replaying import Capture, ReplaySource, Snapshot
+from readiness_agent.report import Measured as Told
+from readiness_agent.runner import Outcome
 from tests.agents.parsers.inputs import SHARED
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = ROOT / "tests" / "captures" / "example-2gpu"
-RULES = Ruleset.build(load_catalogue(ROOT / "checks" / "catalog"), "2xh200-virtual", {})
-MEASURED = sorted(
-    key for key, item in RULES.items.items()
-    if RULES.applies(key) and item.source is Source.PROBE and not item.shadow
-)  # fmt: skip
+RULES = Ruleset.build(load_catalogue(ROOT / "checks" / "catalog"), "2xh200-virtual", {}, TrainingEnv.NONE)
+PROBED = {item for probe in PROBES for item in probe.items}
+MEASURED = sorted(key for key in RULES.of_nodes & PROBED if not RULES.items[key].shadow)  # fmt: skip
 
 Verdicts = dict[tuple[str, str], Judgement]
 
 
-def probe_all(capture: Capture, snapshot: Snapshot) -> ProbeResult:
-    results = [probe.run(ReplaySource(snapshot), capture.context) for probe in PROBES]
-    return ProbeResult(
-        tuple(fact for result in results for fact in result.facts),
-        tuple(problem for result in results for problem in result.problems),
-        (),
-    )
+def probe_all(capture: Capture, snapshot: Snapshot) -> Told:
+    """As a full report tells it."""
+    results = [(probe, probe.run(ReplaySource(snapshot), capture.context)) for probe in PROBES]
+    outcomes = [Outcome(probe, result, 0.0, (), ()) for probe, result in results]
+    return Told(outcomes, snapshot.moment, snapshot.moment).scheduled()
 
 
-def step(item: str, result: ProbeResult, memories: dict[str, ItemMemory], snapshot: Snapshot) -> dict[str, Measured]:
+def step(item: str, result: Told, memories: dict[str, ItemMemory], snapshot: Snapshot) -> dict[str, Measured]:
     moment = datetime.fromtimestamp(snapshot.moment.unix, UTC)
-    facts = [Fact(one.item, one.subject, one.name, one.value, one.unit, moment) for one in result.facts]
-    problems = [Problem(one.item, one.subject, ProblemKind(one.kind), one.detail) for one in result.problems]
+    facts = [Fact(one.item, one.subject, one.name, one.value, one.unit, moment) for one in result.facts()]
+    problems = [Problem(one.item, one.subject, ProblemKind(one.kind), one.detail) for one in result.problems()]
     return measure_covered(
         RULES,
         item,
@@ -71,7 +68,7 @@ def judged(path: Path) -> Verdicts:
     found: Verdicts = {}
     for snapshot in capture.snapshots:
         result = probe_all(capture, snapshot)
-        for item in MEASURED:
+        for item in set(MEASURED) & set(result.covered()):
             rows = step(item, result, memories[item], snapshot)
             memories[item] = {subject: row.memory for subject, row in rows.items()}
             now = datetime.fromtimestamp(snapshot.moment.unix, UTC)
