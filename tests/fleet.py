@@ -190,8 +190,12 @@ def person(username: str, cluster: Cluster | None = None, role: Role | None = No
 
 def _facts(item: Item, subject: str, changed: Mapping[str, Facts], subjects: Mapping[str, Sequence[str]]) -> Facts:
     touched = item.key in changed and subject in subjects.get(item.key, [subject])
-    healthy = HEALTHY.get(item.key) or facts_at_thresholds(item)
-    return {**healthy, **(changed[item.key] if touched else {})}
+    return {**healthy_facts(item), **(changed[item.key] if touched else {})}
+
+
+def healthy_facts(item: Item) -> Facts:
+    """What a healthy node says of *item*."""
+    return HEALTHY.get(item.key) or facts_at_thresholds(item)
 
 
 # Operators that zero, no or any text meets.

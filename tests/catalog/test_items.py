@@ -44,7 +44,7 @@ MEASURED_NOW = """
     gpu-firmware persistence-mode gpu-xid gpu-nvlink-links gpu-nvlink-errors driver-cuda-match rdma-link nic-drop-rate
     nic-queue-depth nvme-health sysctl-swappiness sysctl-somaxconn sysctl-syn-backlog sysctl-netdev-backlog
     sysctl-file-max ulimit-nofile ulimit-memlock numa-binding cpu-governor clock-sync mem-oom hung-io checkpoint-mount
-    checkpoint-atime room-environment iommu-acs shm-size rendezvous trainer-lib-pinned image-uniform python-env-uniform
+    checkpoint-atime room-environment iommu-acs shm-size trainer-lib-pinned image-uniform python-env-uniform
     nccl-cuda-match nccl-no-system gpu-memtest gpu-burn gpu-peer-bandwidth allreduce-node nvme-fio object-store-upload
     grad-norm-first-step ops-log-policy data-format data-pretokenized data-shard-balance data-shard-by-sample
     data-integrity data-duplicates data-language data-encoding data-sensitive data-cleaning-loss

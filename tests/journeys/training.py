@@ -5,7 +5,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from tests.journeys.sound import Facts, Sound
+from checks.domain.verdicts import Cadence
+from tests.journeys.sound import Facts, Sound, facts_of_a_window, rules
 from tests.journeys.user import ClusterOfMine
 
 #: Seconds between two measurements that settle a verdict, and a little more; `manage.py cluster --settle-gap 1`.
@@ -20,6 +21,7 @@ class TrainingNode(Sound):
     """A node under load. ``change`` makes facts of the next reports other than good."""
 
     def __init__(self, cluster: ClusterOfMine, hostname: str, facts: Facts) -> None:
+        facts = [*facts, *facts_of_a_window()]
         busy = [fact | {"value": _BUSY.get(fact["name"], fact["value"])} for fact in copy.deepcopy(facts)]
         super().__init__(cluster, hostname, busy)
         self._good = busy
@@ -29,7 +31,8 @@ class TrainingNode(Sound):
         for age in _KEPT_S:
             self.push_aged("daily", self.daily, age)
             self.push_aged("tick", self.tick, age)
-        self.push("run", ["numa-binding"])
+        self.push("run", ["numa-binding", "shm-size"])
+        self.push("offline", list(rules().due(Cadence.OFFLINE)))
         return self
 
     def push_aged(self, cadence: str, covered: list[str], age_s: float) -> None:

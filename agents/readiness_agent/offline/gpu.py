@@ -104,7 +104,8 @@ def measure_burn(bench: Bench) -> ProbeResult:
 def watched(samples: Sequence[Sample], subject: str, began: float = 0.0) -> List[Tuple[str, float, str]]:
     """What the samples of one burn say: the highest temperature, the middle utilization, what the slowdowns gained.
 
-    Only what was seen after the load *began* tells how busy a GPU was: before, torch was being loaded. A counter that no sample has, or that has gone back, says nothing; the portal takes that for *unknown*.
+    Only what was seen after the load *began* tells how busy a GPU was: before, torch was being loaded. A counter that
+    no sample has, or that has gone back, says nothing; the portal takes that for *unknown*.
     """
     seen = [sample.values.get(subject, {}) for sample in samples]
     told: List[Tuple[str, float, str]] = []
