@@ -21,7 +21,7 @@ from tests.journeys.pages import sign_in
 from tests.journeys.relay import Relay
 from tests.journeys.running import RunningPortal
 from tests.journeys.sound import PROFILE, Sound, facts_of_a_tuned_node
-from tests.journeys.user import Agent, ClusterOfMine, Portal, wait_for
+from tests.journeys.user import Agent, ClusterOfMine, Portal, seconds_since_its_boot, wait_for
 
 pytestmark = pytest.mark.xdist_group("faults")
 
@@ -269,7 +269,7 @@ def test_a_node_whose_clock_is_an_hour_off_goes_stale_by_the_portals_clock(hasty
     node = Sound(hasty, f"skewed{skew_s}", facts_of_a_tuned_node())
     wrong = datetime.fromtimestamp(time.time() + skew_s, UTC).isoformat()
     clock = {
-        "unix": time.time() + skew_s, "boottime": time.clock_gettime(time.CLOCK_BOOTTIME), "ntp_offset_ms": None,
+        "unix": time.time() + skew_s, "boottime": seconds_since_its_boot(), "ntp_offset_ms": None,
         "synced": None,
     }  # fmt: skip
     for cadence, covered in (("daily", node.daily), ("tick", node.tick)):

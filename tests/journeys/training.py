@@ -7,7 +7,7 @@ from typing import Any
 
 from checks.domain.verdicts import Cadence
 from tests.journeys.sound import Facts, Sound, facts_of_a_window, rules
-from tests.journeys.user import ClusterOfMine
+from tests.journeys.user import ClusterOfMine, seconds_since_its_boot
 
 #: Seconds between two measurements that settle a verdict, and a little more; `manage.py cluster --settle-gap 1`.
 SETTLE_GAP_S = 1
@@ -38,7 +38,7 @@ class TrainingNode(Sound):
     def push_aged(self, cadence: str, covered: list[str], age_s: float) -> None:
         """A report that was written *age_s* seconds ago."""
         facts = [fact for fact in self.facts if fact["item"] in covered]
-        boottime = time.clock_gettime(time.CLOCK_BOOTTIME) - age_s
+        boottime = seconds_since_its_boot() - age_s
         report = self.node.report(
             [fact | {"observed_at": boottime} for fact in facts], covered=covered, cadence=cadence,
             clock={"unix": time.time() - age_s, "boottime": boottime, "ntp_offset_ms": None, "synced": None},

@@ -50,7 +50,7 @@ def test_few_columns_are_wide_and_leave_room_for_titles(sight: Sight) -> None:
 
 def test_what_was_never_measured_is_not_drawn_as_a_pass(sight: Sight) -> None:
     page = sight.text(PAGE)
-    assert "field-pass" not in _row(page, "gpu-burn")  # in shadow: no probe yet
+    assert "field-pass" not in _row(page, "gpu-burn")  # nobody took the nodes for it
     assert "field-unproved" in _row(page, "gpu-burn")
     assert 'aria-label="gpu-004 · gpu-ecc · unknown"' in _row(page, "gpu-ecc")
 

@@ -38,10 +38,11 @@ def test_facts_are_called_by_their_labels_in_both_languages(sight: Sight) -> Non
     assert "ECC 已开启：是" in sight.text("/clusters/helios/nodes/gpu-001/")
 
 
-def test_what_has_no_probe_is_folded_away_with_its_count(sight: Sight) -> None:
+def test_what_is_in_shadow_is_folded_away_with_its_count(sight: Sight) -> None:
+    NodeItemState.objects.filter(item="gpu-burn").update(shadow=True)
     page = sight.text("/clusters/helios/nodes/gpu-001/")
     folded = page[page.index('<details class="more" id="more-shadow">') :]
-    assert re.search(r"<summary>In shadow: no probe yet, blocks nothing: \d+ items</summary>", folded)
+    assert re.search(r"<summary>In shadow: judged where measured, blocks nothing: \d+ items</summary>", folded)
     assert "/items/gpu-burn/" in folded
     assert "/items/gpu-burn/" not in page[: page.index('id="more-shadow"')]
 
@@ -112,8 +113,8 @@ def test_seconds_under_load_are_those_that_the_judge_counted(db: None, now: date
     assert row.detail in sight.text("/clusters/helios/nodes/gpu-001/items/gpu-pcie-generation/")
 
 
-def test_an_item_without_a_probe_is_shown_as_shadow(sight: Sight) -> None:
-    page = sight.text("/clusters/helios/nodes/gpu-001/items/gpu-burn/")
+def test_an_item_in_shadow_says_so(sight: Sight) -> None:
+    page = sight.text("/clusters/helios/items/nccl-path/")
     assert "In shadow." in page
     assert "Re-check now" not in page
 

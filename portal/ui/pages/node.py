@@ -184,7 +184,7 @@ def grouped(lines: Sequence[Line]) -> tuple[LinesGroup, ...]:
         ("waiting", _("Not asked for until a start, stops no health answer"), waiting, False),
         ("passing", _("Passing"), passing, False),
         ("excused", _("Does not apply to this hardware"), excused, True),
-        ("shadow", _("In shadow: no probe yet, blocks nothing"), shadow, True),
+        ("shadow", _("In shadow: judged where measured, blocks nothing"), shadow, True),
     )
     return tuple(
         LinesGroup(key, _counted(title, each) if title else "", tuple(each), folded)
