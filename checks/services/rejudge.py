@@ -1,15 +1,17 @@
 """Judge nodes again when the rules changed: one node's lock at a time, from stored values, without a report."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from django.db import connection, transaction
 
+from checks.domain.profiles import Ruleset
 from checks.domain.verdicts import Verdict
 from checks.models import Cluster, Node
 from checks.selectors.rules import rules_in_force
 from checks.services.judging import judge_again
-from checks.services.node_rows import flip_between
+from checks.services.node_rows import Known, RowKey, StateRow, flip_between
 from checks.services.node_store import Judged, LockedNode, OutboxRow, load_all, lock_node, write_judged
 from checks.services.scope_rows import rejudge_scope
 from checks.services.summary import summarise
@@ -61,6 +63,22 @@ def _judge(node: LockedNode, cause: str, now: datetime) -> None:
     ruleset = rules_in_force(known.judged_under, cluster_id=node.cluster_id, profile=node.profile)
     rows = {row.key: row for row in known.states}
     after, gone = judge_again(rows, ruleset, retired=node.retired_subjects, now=now)
+    _write(node, known, after, ruleset, cause=cause, gone=gone, now=now)
+
+
+def write_rejudged(
+    node: LockedNode, known: Known, changed: Mapping[RowKey, StateRow], ruleset: Ruleset, *, now: datetime
+) -> None:
+    """Store rows of the locked *node* that judging again has *changed*, with their flips and the node's summary."""
+    _write(node, known, {**{row.key: row for row in known.states}, **changed}, ruleset, now=now)
+
+
+def _write(
+    node: LockedNode, known: Known, after: Mapping[RowKey, StateRow], ruleset: Ruleset, *, now: datetime,
+    cause: str = "rejudge", gone: Sequence[RowKey] = (),
+) -> None:  # fmt: skip
+    """*after* are all rows of the node."""
+    rows = {row.key: row for row in known.states}
     changed = {key: row for key, row in after.items() if rows.get(key) is not row}
     found = (flip_between(rows[key], row, cause=cause) for key, row in changed.items() if key in rows)
     flips = [flip for flip in found if flip is not None]
@@ -68,7 +86,7 @@ def _judge(node: LockedNode, cause: str, now: datetime) -> None:
     write_judged(
         node_id=node.node_id,
         cluster_id=node.cluster_id,
-        judged=Judged(list(changed.values()), flips, gone),
+        judged=Judged(list(changed.values()), flips, [*gone]),
         readiness=summarise(after.values(), ruleset, before=known.readiness),
         outbox=[OutboxRow("checks.watch_breakers", [])] if fails else [],
         now=now,
