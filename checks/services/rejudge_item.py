@@ -161,10 +161,10 @@ def _with_what_was_remembered(value: Value, stored: Mapping[str, Any]) -> Value:
     """*value* with the readings that memory made; a reading that is new is bounded by what one report can tell."""
     for part in _REMEMBERED:
         if part in value:
-            value[part] = {**value[part], **stored.get(part, {})}  # type: ignore[literal-required]
+            value[part] = {**value[part], **stored.get(part, {})}
     for part in _KEPT:
         if part in value and part in stored:
-            value[part] = stored[part]
+            value[part] = stored[part]  # type: ignore[literal-required]
     return value
 
 

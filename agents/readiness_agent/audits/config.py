@@ -7,14 +7,16 @@ from typing import List
 
 from readiness_agent.audits import AuditResult, Notes
 from readiness_agent.audits.configs import dumps, layout, offload, policies, precision, saving, tags, timeouts
+from readiness_agent.audits.configs.manifests import audit_manifests
 from readiness_agent.audits.configs.setup import Setup
-from readiness_agent.audits.configs.sources import read_sources
+from readiness_agent.audits.configs.sources import MANIFEST, read_sources
 from readiness_agent.errors import usage_error
 from readiness_agent.facts import UNREADABLE
 
-_ALWAYS = (
+ALWAYS = (
     precision.ITEM, layout.ITEM, timeouts.ITEM, saving.ITEM, tags.ITEM, offload.ITEM, dumps.ITEM, policies.LOG_ITEM,
 )  # fmt: skip
+"""What the files of any run can tell of."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,12 +31,15 @@ def audit(arguments: argparse.Namespace) -> AuditResult:
     """
     found = read_sources(arguments.paths)
     if not found.sources:
-        raise usage_error("no DeepSpeed configuration, launch script or Python file is there: name the run's own files")
+        raise usage_error(
+            "no DeepSpeed configuration, launch script, manifest of a job or Python file is there: name the files of "
+            "the run"
+        )
     setup = Setup(found, arguments.run or "")
     notes = Notes(*_covered(setup))
     for source in found.sources:
         notes.artefact(source.name, source.digest)
-    for item in _ALWAYS:
+    for item in ALWAYS:
         for sentence in setup.damaged():
             notes.problem(item, UNREADABLE, sentence)
     _remarks(setup, notes)
@@ -49,14 +54,16 @@ def audit(arguments: argparse.Namespace) -> AuditResult:
     policies.audit_spot(setup, notes)
     if setup.launches.is_slurm():
         policies.audit_scheduling(setup, notes)
+    elif manifests := found.of_kind(MANIFEST):
+        audit_manifests(manifests, notes)
     return notes.result()
 
 
 def _covered(setup: Setup) -> List[str]:
     """What these files can tell of; of scheduling and spot instances only where they speak of them."""
-    more = [policies.FIT_ITEM] if setup.launches.is_slurm() else []
+    more = [policies.FIT_ITEM] if setup.launches.is_slurm() or setup.found.of_kind(MANIFEST) else []
     more += [policies.SPOT_ITEM] if policies.says_spot(setup) else []
-    return [*_ALWAYS, *more]
+    return [*ALWAYS, *more]
 
 
 def _remarks(setup: Setup, notes: Notes) -> None:

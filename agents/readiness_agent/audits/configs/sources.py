@@ -10,7 +10,7 @@ from typing import Iterator, List, NamedTuple, Sequence, Tuple
 from readiness_agent.audits.configs.lenient import read_object
 from readiness_agent.errors import usage_error
 
-DEEPSPEED, SCRIPT, PYTHON = "deepspeed", "script", "python"
+DEEPSPEED, SCRIPT, PYTHON, MANIFEST = "deepspeed", "script", "python", "manifest"
 
 LARGEST = 4 * 1024 * 1024
 """Bytes of one file; longer ones are no configuration, and no code that a person wrote."""
@@ -23,6 +23,8 @@ _SKIPPED = frozenset({
 })  # fmt: skip
 _SCRIPT_ENDS = (".sh", ".bash", ".slurm", ".sbatch", ".sub", ".srun", ".job")
 _SHEBANG = re.compile(r"#!\S*(?:/|env )(?:bash|sh|zsh|dash)\b")
+_JOB = re.compile(r"^kind:[ \t]*[\"']?\w*(?:Job|JobSet)\b", re.MULTILINE)
+"""Job, JobSet, PyTorchJob, MPIJob, RayJob and their like; not CronJob, which no training of weeks is."""
 _DEEPSPEED_KEYS = frozenset({
     "zero_optimization", "fp16", "bf16", "train_batch_size", "train_micro_batch_size_per_gpu",
     "gradient_accumulation_steps",
@@ -71,9 +73,10 @@ def read_sources(paths: Sequence[str]) -> Found:
             sources.append(Source(name, kind, text, "sha256:" + hashlib.sha256(body).hexdigest()))
         elif is_named:
             raise usage_error(
-                f"{path} is no DeepSpeed configuration (JSON), launch script or Python file of at most 4 MiB"
+                f"{path} is no DeepSpeed configuration (JSON), launch script, manifest of a Kubernetes job or Python "
+                "file of at most 4 MiB"
             )
-    order = (DEEPSPEED, SCRIPT, PYTHON)  # of many files the first are named as artefacts
+    order = (DEEPSPEED, SCRIPT, MANIFEST, PYTHON)  # of many files the first are named as artefacts
     return Found(tuple(sorted(sources, key=lambda one: order.index(one.kind))), tuple(unread))
 
 
@@ -108,6 +111,8 @@ def _kind(name: str, text: str) -> str:
         return PYTHON
     if name.endswith(_SCRIPT_ENDS) or _SHEBANG.match(text) or "\n#SBATCH " in text[:4096]:
         return SCRIPT
+    if name.endswith((".yaml", ".yml")):
+        return MANIFEST if _JOB.search(text) else ""
     if name.endswith((".json", ".json5", ".jsonc", ".hjson")):
         held = read_object(text).value
         if held is None:  # damaged: by its words, so that it is told of and not passed over
