@@ -17,7 +17,6 @@ _ITEMS = {
     "nccl-bw": "allreduce-node",
     "gpu-burn": "gpu-burn",
     "gpu-copy-bw": "gpu-peer-bandwidth",
-    "mem-bw": "gpu-peer-bandwidth",
 }
 
 

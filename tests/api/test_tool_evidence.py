@@ -174,6 +174,31 @@ def test_gzip_is_one_with_plain(fleet: Fleet, headers: dict[str, str]) -> None:
     assert (answer.status_code, answer.json()["duplicate"]) == (202, True)
 
 
+@pytest.mark.parametrize(
+    ("kind", "status", "code"),
+    [("nobody", 401, "token_required"), ("gate", 403, "missing_scope"), ("enrolment", 403, "missing_scope")],
+)
+def test_no_other_caller_brings_evidence(fleet: Fleet, kind: str, status: int, code: str) -> None:
+    made = {
+        "nobody": dict, "gate": lambda: bearer(TokenKind.GATE, fleet.cluster),
+        "enrolment": lambda: bearer(TokenKind.ENROLMENT, cluster=fleet.cluster),
+    }  # fmt: skip
+    refused = send(made[kind](), "fio")
+
+    assert (refused.status_code, refused.json()["code"]) == (status, code)
+
+
+def test_a_persons_session_is_no_token(fleet: Fleet, client: Client, admin_user: Any) -> None:
+    client.force_login(admin_user)
+
+    assert client.post("/api/v1/evidence/fio?node=gpu001", data="x", content_type="text/plain").status_code == 401
+
+
+@pytest.mark.parametrize("method", ["get", "put", "patch", "delete"])
+def test_evidence_is_only_added(fleet: Fleet, headers: dict[str, str], method: str) -> None:
+    assert getattr(Client(), method)("/api/v1/evidence/fio", headers=headers).status_code == 405
+
+
 def test_an_agents_token_speaks_for_its_own_node_and_need_not_name_it(fleet: Fleet) -> None:
     own = bearer(TokenKind.AGENT, node=fleet.node("gpu001"))
 
