@@ -10,7 +10,6 @@ import re
 from checks.adapters import reading as made
 from checks.adapters.reading import NodeOnFile, Reading, UnreadableOutput, WrongTool
 from readiness_agent.parsers.dcgmi import ROOTS, DiagnosticResult, diagnostic_results, read_dcgmi_json
-from readiness_agent.parsers.documents import Unreadable, load_document
 
 _PERSISTENCE = 29  # DCGM_FR_PERSISTENCE_MODE
 _MEMORY = frozenset({"memory", "gpu memory", "memtest"})
@@ -42,14 +41,10 @@ def read_dcgmi(text: str, node: NodeOnFile) -> Reading:
 
 
 def _refusal(text: str) -> UnreadableOutput | WrongTool:
-    try:
-        document = load_document(text)
-    except Unreadable as error:
-        return UnreadableOutput(f"The diagnostic cannot be read: {error.detail}. Send the whole file.")
-    if isinstance(document, dict) and any(root in document for root in ROOTS):
-        said = "; ".join(read_dcgmi_json(text).problems) or "it holds no test with a result"
-        return UnreadableOutput(f"The diagnostic cannot be read: {said}. Run it again with `dcgmi diag -j`.")
-    return WrongTool("This is no output of `dcgmi diag -j`; name the tool that wrote it.")
+    if not any(root in text for root in ROOTS):
+        return WrongTool("This is no output of `dcgmi diag -j`; name the tool that wrote it.")
+    said = "; ".join(read_dcgmi_json(text).problems) or "it holds no test with a result"
+    return UnreadableOutput(f"The diagnostic cannot be read: {said}. Send the whole output of `dcgmi diag -j`.")
 
 
 def _result(reading: Reading, result: DiagnosticResult, node: NodeOnFile) -> None:

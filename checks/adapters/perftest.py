@@ -28,9 +28,10 @@ def read_perftest_run(text: str, node: NodeOnFile) -> Reading:
     told = {fact.name: fact.value for fact in saved.facts}
     device = told.get("device")
     subject = node.devices.get(str(device), "")
-    if "port_state" in told:
-        state = str(told["port_state"]).upper()
-        reading.fact(_ITEM, "state", state, "text", subject)
+    if "port_state" in told and subject:
+        reading.fact(_ITEM, "state", str(told["port_state"]).upper(), "text", subject)
+    elif "port_state" in told:
+        reading.failed(_ITEM, f"port {told['port']} of a card that is not named is {told['port_state']}")
     for fact in saved.facts:
         if fact.name in _FIGURES:
             reading.remark(f"{fact.subject} {fact.name}".strip(), f"{fact.value} {fact.unit}", NOT_A_NODES)
