@@ -97,7 +97,8 @@ def _workload(text: str, options: dict[str, str]) -> tuple[str, int] | None:
 def _size(options: dict[str, str]) -> int | None:
     """Bytes that all jobs read from: ``size`` is that of one job."""
     one, jobs = _bytes(options.get("size", "")), whole(options.get("numjobs", "1"))
-    return one * jobs if one is not None and jobs is not None and 0 < jobs < 100_000 else None
+    total = one * jobs if one is not None and jobs is not None and 0 < jobs < 100_000 else None
+    return total if total is not None and total < 2**60 else None
 
 
 def _bytes(text: str) -> int | None:

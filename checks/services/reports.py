@@ -56,11 +56,15 @@ class ReportRefused(CountersignError):
 
 @dataclass(frozen=True, slots=True)
 class TakenIn:
-    """What became of a report: the node's *rows* as they stand now, and the keys of those that it wrote."""
+    """What became of a report: the node's *rows* as they stand now, and the keys of those that it wrote.
+
+    *stamps* are when evidence of a whole cadence last came: a row that did not change since is that young.
+    """
 
     ruleset: Ruleset
     rows: Mapping[RowKey, StateRow]
     written: frozenset[RowKey]
+    stamps: Mapping[str, datetime]
     trouble: str
 
 
@@ -130,7 +134,7 @@ def take_in(*, presented: Presented, report: ReportV1, clock: ReportClock, now: 
     rows = dict(before)
     _store(arrival, rows, now)
     written = frozenset(key for key, row in rows.items() if before.get(key) is not row)
-    return TakenIn(arrival.ruleset, rows, written, arrival.machine.trouble)
+    return TakenIn(arrival.ruleset, rows, written, _stamps(arrival), arrival.machine.trouble)
 
 
 def _arrive(presented: Presented, report: ReportV1, clock: ReportClock, now: datetime) -> _Arrival:
@@ -209,9 +213,8 @@ def _store(arrival: _Arrival, rows: dict[RowKey, StateRow], now: datetime) -> bo
 
 
 def _submission(arrival: _Arrival) -> Submission:
-    report, content, clock, readiness = arrival.report, arrival.content, arrival.clock, arrival.known.readiness
-    stamps = {} if readiness is None else {"tick": readiness.tick_at, "daily": readiness.daily_at}
-    known_stamps = {cadence: at for cadence, at in stamps.items() if at is not None}
+    report, content, clock = arrival.report, arrival.content, arrival.clock
+    known_stamps = _stamps(arrival)
     last = known_stamps.get(report.cadence)
     missing = missing_items(report, arrival.ruleset)
     newest = last is None or _evidence_since(arrival) > last
@@ -231,6 +234,12 @@ def _submission(arrival: _Arrival) -> Submission:
         evidence={key: row.digest for row, items in evidence_rows(report.evidence) for key in items},
         partial=not arrival.presented.speaks_for_itself,
     )
+
+
+def _stamps(arrival: _Arrival) -> dict[str, datetime]:
+    readiness = arrival.known.readiness
+    stamps = {} if readiness is None else {"tick": readiness.tick_at, "daily": readiness.daily_at}
+    return {cadence: at for cadence, at in stamps.items() if at is not None}
 
 
 def _evidence_since(arrival: _Arrival) -> datetime:

@@ -174,7 +174,7 @@ def _record(node: Node, output: ToolOutput, sender: Sender, now: datetime) -> To
     evidence_id = uuid5(_NAMES, f"{presented.node_id} {output.tool} {digest} {measured_at.isoformat()}")
     known = ToolEvidence.objects.filter(evidence_id=evidence_id).first()
     if known is not None:
-        return msgspec.structs.replace(msgspec.convert(known.answer, ToolReceipt, strict=False), duplicate=True)
+        return msgspec.structs.replace(msgspec.convert(known.answer, ToolReceipt), duplicate=True)
     report = _report(evidence_id, presented, output, reading, measured_at)
     taken = take_in(presented=presented, report=report, clock=ReportClock(now, measured_at, 0.0), now=now)
     receipt = _receipt(report, presented, output, reading, taken, digest, measured_at)
@@ -280,8 +280,9 @@ def _line(item: Item, subject: str, taken: TakenIn, measured_at: datetime) -> To
     if row is None:
         return ToolLine(item.key, subject, Verdict.UNKNOWN, item.severity, "", "", taken=False, why="no_row")
     written = (item.key, subject) in taken.written
-    newer = row.observed_at is not None and row.observed_at > measured_at
-    why = "" if written else "older" if newer or row.observed_at is None else "leaves_open"
+    known_at = max(filter(None, (row.observed_at, taken.stamps.get(row.cadence))), default=None)
+    older = known_at is not None and known_at >= measured_at
+    why = "" if written else "older" if older else "leaves_open" if known_at is not None else "no_row"
     return ToolLine(item.key, subject, row.raw, row.severity, row.reason, row.detail, taken=written, why=why)
 
 

@@ -9,9 +9,9 @@ from tests.adapters.samples import component, diagnostic, result
 BAD: tuple[tuple[str, str], ...] = (
     ("dcgmi diag -j", samples.DCGMI_3),
     ("dcgmi diag -j", diagnostic(
-        samples.test_of("pcie", *(result(gpu, "Pass", f"GPU {gpu} Host to GPU bandwidth:\t\t1{gpu}.5 GB/s")
+        samples.a_test("pcie", *(result(gpu, "Pass", f"GPU {gpu} Host to GPU bandwidth:\t\t1{gpu}.5 GB/s")
                                   for gpu in range(8))),
-        samples.test_of("software", result(1, "Fail", "", "Detected 4 volatile double-bit ECC error(s) in GPU 1.")),
+        samples.a_test("software", result(1, "Fail", "", "Detected 4 volatile double-bit ECC error(s) in GPU 1.")),
     )),
     ("gpud states", json.dumps([
         component("accelerator-nvidia-ecc", "Unhealthy", "uncorrectable errors", samples.ecc_of(7)),

@@ -58,7 +58,7 @@ def test_a_diagnostic_of_dcgm_3_names_the_gpu_without_persistence_and_the_one_wi
 
 def test_warnings_of_a_diagnostic_tell_errors_of_memory() -> None:
     text = diagnostic(
-        samples.test_of(
+        samples.a_test(
             "software",
             result(1, "Fail", "", "Detected 4 volatile double-bit ECC error(s) in GPU 1."),
             result(2, "Fail", "", "GPU 2 has a row remapping failure."),
@@ -71,7 +71,7 @@ def test_warnings_of_a_diagnostic_tell_errors_of_memory() -> None:
 
 
 def test_a_gpu_that_the_node_does_not_have_is_named_and_not_judged() -> None:
-    reading = read("dcgmi-diag", diagnostic(samples.test_of("memory", result(9, "Fail"))))
+    reading = read("dcgmi-diag", diagnostic(samples.a_test("memory", result(9, "Fail"))))
 
     assert (reading.facts, [one.why for one in reading.remarks]) == ([], ["no_part"])
 

@@ -7,9 +7,12 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 
+from checks.adapters.reading import WHYS
+from checks.adapters.tools import TOOLS as READ
 from checks.models import LedgerEntry, NodeItemState, Role, ToolEvidence
 from checks.services.nodes import retire_node
 from portal.accounts.models import User
+from portal.ui.pages.evidence import TOOLS, UNJUDGED
 from tests.adapters import samples
 from tests.fleet import Fleet, person
 from tests.ui.conftest import Sight, seen_by
@@ -139,6 +142,11 @@ def test_nothing_is_kept_about_a_node_that_was_taken_out(sight: Sight, fleet: Fl
 
     assert response.status_code == 403
     assert "This node was taken out" in response.content.decode()
+
+
+def test_the_page_says_why_nobody_judges_a_line_in_the_words_of_the_api() -> None:
+    assert {code: str(said) for code, said in UNJUDGED.items()} == dict(WHYS)
+    assert TOOLS.keys() == READ.keys()
 
 
 def test_the_page_in_chinese(sight: Sight, now: datetime) -> None:
