@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from checks.adapters.reading import NO_ITEM, OTHER_NODE, NodeOnFile, OtherHost, Reading, WrongTool
+from checks.adapters.reading import NO_ITEM, OTHER_NODE, NodeOnFile, OtherHost, Reading, UnreadableOutput, WrongTool
 from readiness_agent.parsers.documents import Unreadable
 from readiness_agent.parsers.superbench import RETURN_CODE, Metric, NodeResults, superbench_results
 
@@ -26,6 +26,7 @@ def read_summary(text: str, node: NodeOnFile) -> Reading:
     Raises:
         WrongTool: no summary of SuperBench, or cut.
         OtherHost: the node is not in it.
+        UnreadableOutput: the node is in it more than once.
     """
     try:
         nodes = superbench_results(text)
@@ -35,12 +36,13 @@ def read_summary(text: str, node: NodeOnFile) -> Reading:
     if not ours:
         names = ", ".join(one.node for one in nodes)[:200]
         raise OtherHost(f"This summary is about {names}, not about {node.hostname}.")
+    if len(ours) > 1:
+        raise UnreadableOutput(f"This summary names {node.hostname} {len(ours)} times; send the summary of one run.")
     reading = Reading()
     for other in nodes:
-        if other not in ours:
+        if other is not ours[0]:
             reading.remark(other.node, f"{len(other.metrics)} metrics", OTHER_NODE)
-    for one in ours:
-        _results(reading, one, node)
+    _results(reading, ours[0], node)
     return reading
 
 

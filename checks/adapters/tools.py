@@ -25,6 +25,10 @@ TOOLS: Mapping[str, Callable[[str, NodeOnFile], Reading]] = {
     "superbench": read_summary,
 }
 
+MOST_LINES = 100_000
+"""Far above any run; a body of nothing but line ends would keep a reader busy for seconds."""
+_LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+
 
 def read_output(tool: str, text: str, node: NodeOnFile) -> Reading:
     """What *text*, an output of *tool*, says of *node*.
@@ -34,6 +38,8 @@ def read_output(tool: str, text: str, node: NodeOnFile) -> Reading:
     """
     if not text.strip():
         raise WrongTool("The file is empty; send what the tool printed.")
+    if sum(map(text.count, _LINE_ENDS)) > MOST_LINES:
+        raise UnreadableOutput(f"The file has more than {MOST_LINES:,} lines; send the output of one run.")
     reading = TOOLS[tool](text, node)
     if not (reading.facts or reading.problems or reading.remarks):
         raise WrongTool(f"Nothing in this text is an output of {tool}; name the tool that wrote it.")

@@ -29,6 +29,12 @@ def test_the_output_of_another_tool_is_refused(tool: str, other: str) -> None:
         read(tool, SAMPLES[other])
 
 
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_file_of_nothing_but_lines_is_refused_before_it_keeps_a_reader_busy(tool: str) -> None:
+    with pytest.raises(UnreadableOutput, match="more than 100,000 lines"):
+        read(tool, SAMPLES[tool] + "\n" * 100_001)
+
+
 def test_a_diagnostic_tells_shares_of_memory_and_rates_of_copies_of_each_gpu() -> None:
     reading = read("dcgmi-diag", samples.DCGMI)
 
@@ -302,6 +308,11 @@ def test_superbench_tells_rates_at_the_largest_size_and_of_the_nearest_memory() 
     assert {one.name: one.why for one in reading.remarks} == {
         "gpu002": "other_node", "disk-benchmark": "no_item", "kernel-launch/event_time": "no_item",
     }  # fmt: skip
+
+
+def test_a_summary_with_two_runs_of_the_node_is_refused() -> None:
+    with pytest.raises(UnreadableOutput, match="2 times"):
+        read("superbench", f"{SAMPLES['superbench'].strip()}\n{SAMPLES['superbench']}")
 
 
 def test_a_benchmark_that_did_not_work_says_nothing_of_its_numbers() -> None:

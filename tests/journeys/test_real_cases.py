@@ -46,7 +46,7 @@ JUDGED = (
     Case("NC01", "nccl-tests", "allreduce-node", "unknown", profile=A100),
     Case("NC03", "nccl-tests", "allreduce-node", "unknown", "no all-reduce", A100),
     # 231.72 GB/s at its largest size; that is 1 of 16 GiB.
-    Case("NC04", "nccl-tests", "allreduce-node", "unknown", "too small", A100),
+    Case("NC04", "nccl-tests", "allreduce-node", "unknown", "measured too little", A100),
     Case("NC05", "nccl-tests", "allreduce-node", "unknown", "not enough slots", A100),
     Case("NC07", "nccl-tests", "allreduce-node", "pass", profile=H200),
     # Data came back wrong although the bandwidth looks good.
