@@ -1,6 +1,5 @@
 """A person brings what a tool printed: by day and by night, on a desk and in a hand."""
 
-import os
 from datetime import timedelta
 
 import pytest
@@ -33,8 +32,6 @@ def test_an_output_is_read_looked_at_and_kept(visit: Visit, theme: str, width: i
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     faults = [one["id"] for one in Axe().run(page).response["violations"] if one["impact"] in ("serious", "critical")]
     assert faults == []
-    if place := os.environ.get("SHOTS"):
-        page.screenshot(path=f"{place}/evidence-{theme}-{width}.png", full_page=True)
     page.get_by_role("button", name="Keep it").click()
 
     expect(page.get_by_text("Kept, and judged like a report of the node's own.")).to_be_visible()

@@ -73,7 +73,8 @@ def _told(line: str) -> Optional[NhcLine]:
     if found:
         said, code = _without_code(found["said"])
         failed = found["level"] == "ERROR" or found["how"] == "failed"  # damaged in one place, it is no success
-        return NhcLine(found["host"] or "", found["check"] or "", failed, said, code)
+        cut = not (failed or found["check"])  # a success that names no check is the beginning of a line
+        return None if cut else NhcLine(found["host"] or "", found["check"] or "", failed, said, code)
     reason = _REASON.fullmatch(line)  # as it stands in a scheduler's reason for a drained node
     if reason:
         said, code = _without_code(reason["said"])
@@ -90,7 +91,8 @@ def read_nhc(text: str) -> Saved:
     """Each check with its result, each figure, and a sentence for each failure. Never raises."""
     reading, log = Reading(), nhc_log(text)
     for line in log.lines:
-        reading.fact("result", "failed" if line.failed else "passed", "text", line.check)
+        if line.check:
+            reading.fact("result", "failed" if line.failed else "passed", "text", line.check)
         if line.failed:
             reading.problem(f"{line.check}: {line.said}" if line.check else line.said or "a health check failed")
     for figure in log.figures:
