@@ -25,7 +25,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
+from checks.adapters.reading import NodeOnFile
+from checks.adapters.tools import read_output as read_tool
 from checks.domain.catalogue import load_catalogue
+from checks.domain.errors import CountersignError
 from checks.domain.evaluation import judge
 from checks.domain.facts import Fact, Problem, ProblemKind
 from checks.domain.measuring import measure
@@ -33,6 +36,8 @@ from checks.domain.memory import NOTHING_KNOWN
 from checks.domain.profiles import Ruleset
 from checks.domain.verdicts import Verdict
 from readiness_agent.commands.parse import read_output
+from tests.adapters.bad import BAD
+from tests.adapters.samples import UUIDS
 
 ROOT = Path(__file__).resolve().parents[1]
 CASES = ROOT.parent / "shared" / "cases"
@@ -42,6 +47,15 @@ NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 LONGEST_SECONDS = 10
 LARGE = 200_000
 """Characters above which a text gets only a few of the mutations: it takes a hundred times as long."""
+
+TOOL = "evidence of "
+"""Begins the kinds that are read as evidence about a node, by its adapter."""
+TOOLS_OF = {
+    "nccl-tests": "nccl-tests", "perftest": "perftest", "fio": "fio", "dcgmi diag -j": "dcgmi-diag",
+    "dcgmi -j": "dcgmi-diag", "gpud states": "gpud", "nhc": "nhc", "superbench": "superbench",
+    "nvidia-health-validation": "nvidia-health-validation",
+}  # fmt: skip
+"""The tool whose evidence an output of that kind is."""
 
 LOGS = ("dmesg/kmsg", "training log")
 WHOLE_FILES = (
@@ -67,6 +81,12 @@ class Case(NamedTuple):
         """The hardware that it speaks of."""
         return A100 if "A100" in self.text else H100
 
+    @property
+    def host(self) -> str:
+        """The node that it speaks of, where it names one."""
+        found = re.search(r" on +(\S+) +device ", self.text)
+        return found[1] if found else "gpu001"
+
 
 class Seen(NamedTuple):
     """What was made of one text: rows that fail and rows that pass."""
@@ -84,13 +104,19 @@ class HungError(Exception):
 
 
 def load_cases() -> list[Case]:
-    """The outputs of ``../shared/cases``; none where that folder is absent."""
+    """The outputs of ``../shared/cases``; none where that folder is absent.
+
+    Outputs that are evidence about a node are read in both ways. What that folder has none of is written in the tests.
+    """
     if not CASES.exists():
         return []
     listed = json.loads((CASES / "cases.json").read_text())
-    return [
+    real = [
         Case(one["id"], one["kind"], (CASES / one["file"]).read_bytes().decode("utf-8", "replace")) for one in listed
     ]
+    own = [Case(f"own {place} {kind}", kind, text) for place, (kind, text) in enumerate(BAD)]
+    every = [*real, *own]
+    return every + [Case(f"{one.id} as evidence", TOOL + one.kind, one.text) for one in every if one.kind in TOOLS_OF]
 
 
 class Judge:
@@ -100,9 +126,9 @@ class Judge:
         catalogue = load_catalogue(ROOT / "checks" / "catalog")
         self._rules = {profile: Ruleset.build(catalogue, profile, {}) for profile in (A100, H100)}
 
-    def look(self, kind: str, text: str, profile: str) -> Seen:
-        """Read *text* and judge what it says."""
-        facts, problems = read_output(kind, text)
+    def look(self, kind: str, text: str, profile: str, host: str = "gpu001") -> Seen:
+        """Read *text*, as an output of the node *host* where that matters, and judge what it says."""
+        facts, problems = as_evidence(kind, text, host) if kind.startswith(TOOL) else read_output(kind, text)
         check_values(facts, problems)
         failing: set[Key] = set()
         passing: set[Key] = set()
@@ -112,6 +138,24 @@ class Judge:
         if kind in WHOLE_FILES:
             (failing if failing or problems or not facts or _states_failure(facts) else passing).add(FILE)
         return Seen(frozenset(failing), frozenset(passing))
+
+
+def as_evidence(kind: str, text: str, host: str) -> tuple[list[Any], list[Any]]:
+    """What an adapter makes of *text*, in the form of a probe's answer; a refusal is a problem."""
+    node = NodeOnFile(host, 8, {uuid: f"gpu{place}" for place, uuid in enumerate(UUIDS)}, {"mlx5_0": "nic0"})
+    try:
+        reading = read_tool(TOOLS_OF[kind.removeprefix(TOOL)], text, node)
+    except CountersignError as refusal:
+        return [], [{"item": "", "subject": "*", "kind": "error", "detail": refusal.message}]
+    facts = [
+        {"item": one.item, "subject": one.subject, "name": one.name, "value": one.value, "unit": one.unit}
+        for one in reading.facts
+    ]
+    problems = [
+        {"item": one.item, "subject": one.subject or "*", "kind": one.kind.value, "detail": one.detail}
+        for one in reading.problems
+    ]
+    return facts, problems
 
 
 def _verdicts(rules: Ruleset, facts: list[Any], problems: list[Any]) -> Iterator[tuple[Key, Verdict]]:
@@ -241,7 +285,7 @@ def try_one(judge_: Judge, case: Case, whole: Seen, dice: random.Random) -> str:
     """
     name = dice.choice(list(MUTATIONS))
     damaged = MUTATIONS[name](dice, case.text) if case.text else ""
-    seen = judge_.look(case.kind, damaged, case.profile)
+    seen = judge_.look(case.kind, damaged, case.profile, case.host)
     deceived = must_not_pass(case, name, whole) & seen.passing
     if deceived and damaged != case.text:
         raise DeceivedError(f"{name} makes {sorted(deceived)} pass:\n{damaged[:3000]}")
@@ -254,7 +298,7 @@ def fuzz(cases: list[Case], count: int, seed: int) -> tuple[Counter[str], list[s
     done: Counter[str] = Counter()
     wrong: list[str] = []
     signal.signal(signal.SIGALRM, _hung)
-    whole = {case.id: judge_.look(case.kind, case.text, case.profile) for case in cases}
+    whole = {case.id: judge_.look(case.kind, case.text, case.profile, case.host) for case in cases}
     weights = [0.02 if len(case.text) > LARGE else 0.3 if len(case.text) > LARGE // 4 else 1.0 for case in cases]
     order = random.Random(seed).choices(cases, weights, k=count)
     for place, case in enumerate(order):

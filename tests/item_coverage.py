@@ -3,7 +3,9 @@
 Nothing is kept by hand but `verified.toml`: what probes, audits and the portal cover is asked of them.
 """
 
+import inspect
 import re
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -11,6 +13,7 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
+from checks.adapters.tools import TOOLS
 from checks.domain.catalogue import load_catalogue
 from checks.domain.items import Item
 from checks.domain.shared_items import FROM_NODES
@@ -28,8 +31,8 @@ HEAD = (
     "# What measures each item\n\n"
     "Written by `python -m tests.item_coverage`; `make test` fails where it is not what the code says. *Measured by*: "
     "a probe of the agent and when it runs, an audit of the run's files, the portal from what nodes said, or a person "
-    "who states it. *In shadow*: judged where it is measured, blocks nothing yet. *Held by*: tests that read what tools "
-    "and files really say. *Last seen*: when it was measured for real and held against what the machine itself says "
+    "who states it. *In shadow*: judged where it is measured, blocks nothing yet. *Held by*: tests that read what "
+    "tools and files really say. *Last seen*: when it was measured for real and held against what the machine itself says "
     "(the letters are explained below). Nobody here has a machine of every kind: where that is empty, the item rests "
     "on saved outputs, captures and stand-ins.\n\n"
 )
@@ -82,6 +85,9 @@ def ways_of(item: Item) -> Iterator[str]:
     for audit, items in audits().items():
         if item.key in items:
             yield f"`audit {audit}`"
+    for tool, reader in TOOLS.items():
+        if f'"{item.key}"' in inspect.getsource(sys.modules[reader.__module__]):
+            yield f"output of `{tool}`"
     if item.key in FROM_NODES:
         yield "the portal, from all nodes"
 

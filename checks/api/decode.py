@@ -117,6 +117,11 @@ def decode_run_evidence(body: bytes, *, encoding: str) -> RunEvidenceV1:
     return evidence
 
 
+def decode_text(body: bytes, *, encoding: str) -> bytes:
+    """The bytes that another tool printed, unpacked; it raises as `decode_report` does for what cannot be unpacked."""
+    return _plain(body, encoding)
+
+
 def decode_json(body: bytes, kind: type[T]) -> T:
     """A small JSON body as *kind*.
 

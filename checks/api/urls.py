@@ -7,11 +7,13 @@ from checks.api.claims import ClaimView
 from checks.api.enroll import EnrollView
 from checks.api.plan import PlanView
 from checks.api.reports import ReportView
+from checks.api.tool_evidence import ToolEvidenceView
 
 urlpatterns = [
     path("api/v1/enroll", EnrollView.as_view(), name="enroll"),
     path("api/v1/reports", ReportView.as_view(), name="reports"),
     path("api/v1/nodes/<str:hostname>/claim", ClaimView.as_view(), name="node-claim"),
+    path("api/v1/evidence/<slug:tool>", ToolEvidenceView.as_view(), name="tool-evidence"),
     path("api/v1/agent/plan", PlanView.as_view(), name="agent-plan"),
     *run_urls.urlpatterns,
     *gate_urls.urlpatterns,

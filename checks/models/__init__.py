@@ -40,6 +40,7 @@ from checks.models.signoff import (
 )
 from checks.models.states import NodeItemState, NodeReadiness, ScopeState
 from checks.models.tokens import Token, TokenKind
+from checks.models.tools import ToolEvidence
 from checks.models.windows import MaintenanceWindow, NodeClaim
 
 __all__ = [
@@ -100,6 +101,7 @@ __all__ = [
     "StartKind",
     "Token",
     "TokenKind",
+    "ToolEvidence",
     "ValueRollup",
     "Waiver",
     "WaiverApproval",

@@ -1,7 +1,8 @@
 """Who had a hand in what a package holds, and so cannot sign it unless the policy lets contributors sign.
 
 Whoever stated a result that stands in it now; and, since the layer was last signed completely in the cluster, whoever
-edited its thresholds, changed what its nodes are judged as, or took a part of a node out of the checks.
+edited its thresholds, changed what its nodes are judged as, took a part of a node out of the checks, or uploaded what
+a tool measured on one of them.
 
 *Since* goes by the ledger's numbers: an act that waited for locks has a time from before it took effect.
 """
@@ -25,6 +26,7 @@ from checks.selectors.shared_rows import subject_of
 #: Acts of the ledger that lend a hand to what is signed.
 EDITS: Final = (
     "overrides_changed", "profile_changed", "node_profile_changed", "subject_retired", "training_env_changed",
+    "evidence_uploaded",
 )  # fmt: skip
 #: Roles that signed the same digest in one round, in any run of the cluster, and the ledger's number of the last.
 ROUNDS: Final = """
@@ -137,6 +139,9 @@ def _layers_touched(entry: LedgerEntry, run: Run, names: Collection[str], rulese
         return _layers_of_overrides(entry.data, ruleset)
     if entry.what == "training_env_changed":
         return (Layer.FRAMEWORK,)
+    if entry.what == "evidence_uploaded":
+        told = entry.data.get("verdicts", {}) if entry.target in names else {}
+        return {ruleset.items[key].layer for key in told if key in ruleset.items}
     if entry.what == "profile_changed" or entry.target.removeprefix(f"{run.cluster.slug}/") in names:
         return tuple(Layer)
     return ()

@@ -47,20 +47,37 @@ def _overwrite(columns: tuple[tuple[str, str], ...]) -> str:
     return ", ".join(f"{name} = EXCLUDED.{name}" for name, _ in columns)
 
 
-LOCK = """
-    SELECT row_to_json(found)::text FROM (
-        SELECT t.id AS token_id, t.kind, t.digest, t.pepper, t.expires_at, t.revoked_at, t.networks, t.last_used_at,
+_OF_NODE = """
                n.id AS node_id, n.hostname, n.serials, n.unconfirmed_serials, n.boot_id, n.boot_since, n.past_boots,
                n.origin, n.trouble, n.retired_at, n.agent_version, n.retired_subjects,
                c.id AS cluster_id, c.slug AS cluster, c.interval_s, c.poll_after_s, c.min_settle_gap_s,
                c.accept_replay, c.closed_at, COALESCE(NULLIF(n.profile, ''), c.profile) AS profile
+"""
+
+LOCK = f"""
+    SELECT row_to_json(found)::text FROM (
+        SELECT t.id AS token_id, t.kind, t.digest, t.pepper, t.expires_at, t.revoked_at, t.networks, t.last_used_at,
+        {_OF_NODE}
         FROM checks_token t
         JOIN checks_node n ON n.id = t.node_id
         JOIN checks_cluster c ON c.id = n.cluster_id
         WHERE t.key = %(key)s
         FOR NO KEY UPDATE OF n
     ) AS found
-"""
+"""  # noqa: S608
+
+# The same for what somebody else than its agent tells of the node: no token is the node's own.
+LOCK_TOLD = f"""
+    SELECT row_to_json(found)::text FROM (
+        SELECT 0 AS token_id, '' AS kind, '' AS digest, 0 AS pepper, NULL AS expires_at, NULL AS revoked_at,
+               '[]'::json AS networks, NULL AS last_used_at,
+        {_OF_NODE}
+        FROM checks_node n
+        JOIN checks_cluster c ON c.id = n.cluster_id
+        WHERE n.id = %(node)s
+        FOR NO KEY UPDATE OF n
+    ) AS found
+"""  # noqa: S608
 
 _PREVIOUS = """
     SELECT

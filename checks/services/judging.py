@@ -14,7 +14,7 @@ from msgspec import structs
 from checks.domain.blocking import blocks
 from checks.domain.evaluation import PASSED, Judgement, judge
 from checks.domain.facts import Fact, Problem
-from checks.domain.freshness import valid_until
+from checks.domain.freshness import is_stale, valid_until
 from checks.domain.items import Item
 from checks.domain.loading import loaded_until
 from checks.domain.manifest import identity_changed, identity_of
@@ -29,6 +29,7 @@ from checks.services.remembering import is_worth_keeping, refreshed
 from checks.services.steady import Submission, says_the_same
 
 _SELF_RENEWING: Final = frozenset({Cadence.TICK, Cadence.DAILY})
+_KNOWN: Final = frozenset({Verdict.PASS, Verdict.WARN, Verdict.FAIL})
 _DETAIL_LENGTH: Final = 300
 _KEPT_FACTS_BYTES: Final = 2048
 _ANCIENT: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -169,14 +170,24 @@ def _judge_item(
     for subject, found in _measured(submission, ruleset, key, usable, observed_at).items():
         if subject in submission.retired or (subject in known and subject not in usable):
             continue
+        if submission.partial and not submission.content.speaks_of(key, subject):
+            continue
         before = rows.get((key, subject)) or new_row(ruleset, key, subject, now=now)
         after = _row_measured(before, ruleset, item, found, submission, observed_at, now)
+        if submission.partial and _leaves_open(before, after, now):
+            continue
         if item.cadence not in _SELF_RENEWING:
             after.facts = _kept_facts(submission.content.facts(key), subject)
         if (key, subject) not in rows or after is not before:
             outcome.states[key, subject] = after
         if is_worth_keeping(known.get(subject), found.memory, stamped=item.cadence == submission.moves):
             outcome.memory.append(MemoryRow(key, subject, found.memory))  # type: ignore[arg-type]
+
+
+def _leaves_open(before: StateRow, after: StateRow, now: datetime) -> bool:
+    """Whether too little was told to judge the item: that takes away nothing that is known, unless a fault was seen."""
+    tells_nothing = after.raw == Verdict.UNKNOWN and after.reason != Reason.ERROR
+    return tells_nothing and before.raw in _KNOWN and not is_stale(before.valid_until, now)
 
 
 def _measured(

@@ -47,6 +47,11 @@ class Presented(Struct, frozen=True):
     closed_at: datetime | None
     profile: str
 
+    @property
+    def speaks_for_itself(self) -> bool:
+        """Whether the node's own agent brings the report; otherwise others tell what a tool measured on it."""
+        return self.token_id != 0
+
 
 class LockedNode(Struct, frozen=True):
     """A node that is about to be judged again."""
@@ -117,6 +122,11 @@ _ENCODER = msgspec.json.Encoder()
 def lock_by_token(key: str) -> Presented | None:
     """The token of that key with its node, the node locked until the transaction ends; None when there is none."""
     return _one(_PRESENTED, _LOCK, {"key": key})
+
+
+def lock_told(node_id: UUID) -> Presented | None:
+    """A node that others tell of, with its cluster, locked as a report of its own locks it."""
+    return _one(_PRESENTED, _LOCK_TOLD, {"node": node_id})
 
 
 def lock_node(node_id: UUID) -> LockedNode | None:
@@ -201,6 +211,7 @@ def _rows_as_json(rows: Sequence[StateRow] | Sequence[MemoryRow]) -> str:
 
 
 _LOCK, _LOCK_NODE = Statement.of(ingest_sql.LOCK), Statement.of(ingest_sql.LOCK_NODE)
+_LOCK_TOLD = Statement.of(ingest_sql.LOCK_TOLD)
 _LOAD, _LOAD_ALL = Statement.of(ingest_sql.LOAD), Statement.of(ingest_sql.LOAD_ALL)
 _WRITE, _WRITE_JUDGED = Statement.of(ingest_sql.WRITE), Statement.of(ingest_sql.WRITE_JUDGED)
 

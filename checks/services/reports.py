@@ -55,6 +55,20 @@ class ReportRefused(CountersignError):
 
 
 @dataclass(frozen=True, slots=True)
+class TakenIn:
+    """What became of a report: the node's *rows* as they stand now, and the keys of those that it wrote.
+
+    *stamps* are when evidence of a whole cadence last came: a row that did not change since is that young.
+    """
+
+    ruleset: Ruleset
+    rows: Mapping[RowKey, StateRow]
+    written: frozenset[RowKey]
+    stamps: Mapping[str, datetime]
+    trouble: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Arrival:
     """A report with everything that was known when its node's lock was granted."""
 
@@ -98,19 +112,37 @@ def record_report(
 @transaction.atomic
 def _record(bearer: str, report: ReportV1, age_s: float | None, address: str | None, now: datetime) -> Receipt:
     presented = _lock_node(bearer, report, address, now)
-    known = load_for_report(presented, report_id=report.report_id, now=now)
-    ruleset = rules_in_force(known.judged_under, cluster_id=presented.cluster_id, profile=presented.profile)
     clock = ReportClock.of(report, received_at=now, age_s=age_s)
-    machine = recognise(presented, report, observed_at=clock.written_at)
-    content = content_of(report, ruleset, clock, machine.subjects)
-    arrival = _Arrival(presented, known, ruleset, report, clock, machine, content)
-    rows = {(row.item, row.subject): row for row in known.states}
+    arrival = _arrive(presented, report, clock, now)
+    known = arrival.known
+    rows = {row.key: row for row in known.states}
     if known.duplicate or not _store(arrival, rows, now):
         return _receipt(arrival, rows, known.rechecks, duplicate=True)
     if report.cadence == "offline":
         _end_claim(presented, clock.written_at, now)
     answered = frozenset(_answered_rechecks(arrival))
     return _receipt(arrival, rows, [one for one in known.rechecks if one.id not in answered], duplicate=False)
+
+
+def take_in(*, presented: Presented, report: ReportV1, clock: ReportClock, now: datetime) -> TakenIn:
+    """Judge and store what others tell of a node that is locked already, as a report of its own is judged.
+
+    Only what the report names is touched, and nothing of it shows that the node's agent is alive.
+    """
+    arrival = _arrive(presented, report, clock, now)
+    before = {row.key: row for row in arrival.known.states}
+    rows = dict(before)
+    _store(arrival, rows, now)
+    written = frozenset(key for key, row in rows.items() if before.get(key) is not row)
+    return TakenIn(arrival.ruleset, rows, written, _stamps(arrival), arrival.machine.trouble)
+
+
+def _arrive(presented: Presented, report: ReportV1, clock: ReportClock, now: datetime) -> _Arrival:
+    known = load_for_report(presented, report_id=report.report_id, now=now)
+    ruleset = rules_in_force(known.judged_under, cluster_id=presented.cluster_id, profile=presented.profile)
+    machine = recognise(presented, report, observed_at=clock.written_at)
+    content = content_of(report, ruleset, clock, machine.subjects)
+    return _Arrival(presented, known, ruleset, report, clock, machine, content)
 
 
 def _end_claim(node: Presented, measured_at: datetime, now: datetime) -> None:
@@ -181,9 +213,8 @@ def _store(arrival: _Arrival, rows: dict[RowKey, StateRow], now: datetime) -> bo
 
 
 def _submission(arrival: _Arrival) -> Submission:
-    report, content, clock, readiness = arrival.report, arrival.content, arrival.clock, arrival.known.readiness
-    stamps = {} if readiness is None else {"tick": readiness.tick_at, "daily": readiness.daily_at}
-    known_stamps = {cadence: at for cadence, at in stamps.items() if at is not None}
+    report, content, clock = arrival.report, arrival.content, arrival.clock
+    known_stamps = _stamps(arrival)
     last = known_stamps.get(report.cadence)
     missing = missing_items(report, arrival.ruleset)
     newest = last is None or _evidence_since(arrival) > last
@@ -201,7 +232,14 @@ def _submission(arrival: _Arrival) -> Submission:
         replaced=arrival.machine.replaced,
         retired=arrival.presented.retired_subjects,
         evidence={key: row.digest for row, items in evidence_rows(report.evidence) for key in items},
+        partial=not arrival.presented.speaks_for_itself,
     )
+
+
+def _stamps(arrival: _Arrival) -> dict[str, datetime]:
+    readiness = arrival.known.readiness
+    stamps = {} if readiness is None else {"tick": readiness.tick_at, "daily": readiness.daily_at}
+    return {cadence: at for cadence, at in stamps.items() if at is not None}
 
 
 def _evidence_since(arrival: _Arrival) -> datetime:
@@ -244,6 +282,8 @@ def _readiness(
             summary.tick_at, summary.tick_until = at, until
         else:
             summary.daily_at, summary.daily_until = at, until
+    if not arrival.presented.speaks_for_itself:
+        return summary
     summary.last_report_at = now
     summary.lost_reports = min(summary.lost_reports + report.lost.spool + report.lost.bad, _MOST_LOST)
     if summary.last_observed_at is None or clock.written_at > summary.last_observed_at:

@@ -32,7 +32,8 @@ class Submission:
     *missing* are items that a full report would have covered; *same_rules*: the node's rows were judged by the rules
     that this report is judged by. *stamps* are when evidence of a whole cadence last came
     (rows unchanged since then are that young); *moves* is the cadence that this report is a full one of, if it is.
-    *replaced* are subjects whose hardware is another; *evidence* maps an item to the digest of its raw text.
+    *replaced* are subjects whose hardware is another; *evidence* maps an item to the digest of its raw text. *partial*:
+    it speaks only of what it names, as a tool's output does, and leaves the rest of an item alone.
     """
 
     content: Content
@@ -48,6 +49,7 @@ class Submission:
     replaced: frozenset[str]
     retired: Mapping[str, str]
     evidence: Mapping[str, str]
+    partial: bool = False
 
 
 def says_the_same(

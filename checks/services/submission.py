@@ -72,6 +72,12 @@ class Content:
         sent = self.sent.get(item)
         return self.said[item] if sent is not None and sent.plain and item not in self.problems else None
 
+    def speaks_of(self, item: str, subject: str) -> bool:
+        """Whether there is a fact or a problem of that subject, or of the whole node in its place."""
+        said = self.said.get(item, {})
+        problems = self.problems.get(item, ())
+        return subject in said or WHOLE_NODE in said or any(problem.concerns(subject) for problem in problems)
+
     def newest(self, item: str, default: datetime) -> datetime:
         """When the item was measured last in this report; *default* when it brought no fact."""
         sent = self.sent.get(item)

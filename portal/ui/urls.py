@@ -10,6 +10,7 @@ from portal.ui.views.costs import costs, costs_csv, curve_csv, prices
 from portal.ui.views.decision import decision
 from portal.ui.views.delegations import delegations, end_given
 from portal.ui.views.enrol import enrol, revoke_enrolment
+from portal.ui.views.evidence import add_evidence, tool_output
 from portal.ui.views.history import run_history
 from portal.ui.views.item import item, node_item
 from portal.ui.views.node import node, recheck
@@ -43,6 +44,10 @@ urlpatterns = [
     path("clusters/<slug:slug>/nodes/<str:hostname>/", node, name="node"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/decide/<slug:key>/", decision, name="decision"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/recheck/", recheck, name="recheck"),
+    path("clusters/<slug:slug>/nodes/<str:hostname>/evidence/", add_evidence, name="add_evidence"),
+    path(
+        "clusters/<slug:slug>/nodes/<str:hostname>/evidence/<uuid:evidence_id>/output", tool_output, name="tool_output"
+    ),
     path("clusters/<slug:slug>/nodes/<str:hostname>/items/<slug:item>/", node_item, name="node_item"),
     path("costs/", costs, name="costs"),
     path("costs/lines.csv", costs_csv, name="costs_csv"),

@@ -125,6 +125,7 @@ ACTS: dict[str, Promise] = {
     "attested": pgettext_lazy("act", "stated a result"),
     "run_measured": pgettext_lazy("act", "measured the run"),
     "rejudged": pgettext_lazy("act", "had an item judged again"),
+    "evidence_uploaded": pgettext_lazy("act", "brought what a tool measured"),
     "run_started": pgettext_lazy("act", "told that it started"),
     "run_restarted": pgettext_lazy("act", "told that it came back"),
     "run_node_replaced": pgettext_lazy("act", "put a spare in"),

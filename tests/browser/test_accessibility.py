@@ -18,6 +18,7 @@ PAGES = (
     "/clusters/helios/enrol/",
     "/clusters/helios/nodes/gpu-003/decide/confirm/",
     "/clusters/helios/nodes/gpu-003/decide/retire/",
+    "/clusters/helios/nodes/gpu-003/evidence/",
     "/status",
     "/runs/",
     "/runs/cygnus-13b/",

@@ -22,6 +22,7 @@ PAGES = (
     "/clusters/helios/items/gpu-pcie-width/",
     "/clusters/helios/enrol/",
     "/clusters/helios/nodes/gpu-003/decide/retire/",
+    "/clusters/helios/nodes/gpu-003/evidence/",
     "/status",
 )
 WIDTH = "/clusters/helios/nodes/gpu-003/items/gpu-pcie-width/"

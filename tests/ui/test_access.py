@@ -16,10 +16,12 @@ PAGES = (
 )
 RECHECK = "/clusters/helios/nodes/gpu-001/recheck/"
 ENROL = "/clusters/helios/enrol/"
+EVIDENCE = "/clusters/helios/nodes/gpu-001/evidence/"
+OUTPUT = f"{EVIDENCE}00000000-0000-4000-8000-000000000000/output"
 
 
 def test_nobody_sees_a_page_without_signing_in(fleet: Fleet) -> None:
-    for path in ("/", "/clusters/", "/status", *PAGES, ENROL):
+    for path in ("/", "/clusters/", "/status", *PAGES, ENROL, EVIDENCE, OUTPUT):
         response = Client().get(path)
         assert response.status_code == 302, path
         assert response.headers["Location"].startswith("/accounts/login/?next="), path
@@ -27,7 +29,7 @@ def test_nobody_sees_a_page_without_signing_in(fleet: Fleet) -> None:
 
 def test_a_cluster_of_strangers_looks_like_none_at_all(fleet: Fleet) -> None:
     omar = seen_by(person("omar")).client
-    for path in (*PAGES, ENROL):
+    for path in (*PAGES, ENROL, EVIDENCE, OUTPUT):
         absent = omar.get(path.replace("helios", "nowhere"))
         assert omar.get(path).status_code == absent.status_code == 404, path
 
@@ -43,6 +45,13 @@ def test_whoever_works_on_machines_may_have_them_measured_again_and_a_viewer_may
         response = seen_by(person(role.value, fleet.cluster, role)).client.post(RECHECK, {"item": "gpu-pcie-width"})
         assert response.status_code == (403 if role is Role.VIEWER else 302), role
         assert RecheckRequest.objects.exists() == (role is not Role.VIEWER), role
+
+
+def test_whoever_works_on_machines_may_bring_what_a_tool_measured_and_a_viewer_may_not(fleet: Fleet) -> None:
+    for role in Role:
+        client = seen_by(person(role.value, fleet.cluster, role)).client
+        assert client.get(EVIDENCE).status_code == (403 if role is Role.VIEWER else 200), role
+        assert client.get(OUTPUT).status_code == 404, role
 
 
 def test_leads_and_administrators_bring_nodes_in_and_nobody_else(fleet: Fleet) -> None:

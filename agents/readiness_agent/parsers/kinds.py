@@ -6,6 +6,8 @@ from typing import Callable, Dict
 
 from readiness_agent.parsers.dcgmi import read_dcgmi_health, read_dcgmi_json, read_dcgmi_nvlink, read_preflight
 from readiness_agent.parsers.fio import read_fio
+from readiness_agent.parsers.gpud import read_gpud
+from readiness_agent.parsers.health_validation import read_health_validation
 from readiness_agent.parsers.ib_tools import (
     read_ib_sysfs,
     read_ibdev2netdev,
@@ -15,6 +17,7 @@ from readiness_agent.parsers.ib_tools import (
 )
 from readiness_agent.parsers.launch_script import read_launch_script
 from readiness_agent.parsers.nccl_tests import read_nccl_tests
+from readiness_agent.parsers.nhc import read_nhc
 from readiness_agent.parsers.perftest import read_perftest
 from readiness_agent.parsers.roce import read_devinfo_gids, read_mlnx_qos, read_show_gids
 from readiness_agent.parsers.run_configs import read_deepspeed_config, read_requirements, read_tokenizer_config
@@ -24,6 +27,7 @@ from readiness_agent.parsers.saved_settings import read_sysctl_conf, read_sysctl
 from readiness_agent.parsers.saved_smi import read_smi_details, read_smi_sentence
 from readiness_agent.parsers.smi_query import read_smi_query
 from readiness_agent.parsers.smi_table import read_smi_table
+from readiness_agent.parsers.superbench import read_superbench
 from readiness_agent.parsers.topology import read_topology
 from readiness_agent.parsers.training_log import read_training_log
 
@@ -60,6 +64,10 @@ SAVED: Dict[str, SavedKind] = {
     "pip requirements": SavedKind("trainer-lib-pinned", read_requirements),
     "tokenizer pair": SavedKind("tokenizer-parity", read_tokenizer_config),
     "preflight json lines": SavedKind("", read_preflight),
+    "gpud states": SavedKind("", read_gpud),
+    "nhc": SavedKind("", read_nhc),
+    "nvidia-health-validation": SavedKind("", read_health_validation),
+    "superbench": SavedKind("", read_superbench),
 }
 """What stands alone: the reader is all that there is."""
 

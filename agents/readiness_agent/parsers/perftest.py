@@ -1,7 +1,8 @@
 """Tables of perftest (``ib_write_bw`` and its kin) and the sentences in their place.
 
 Its MB/sec are 2^20 bytes a second. A peak of 0.00 was not measured. A table without its closing line was cut: a
-single row of it is told as a row, and not as the result.
+single row of it is told as a row, and not as the result. Its JSON (``--out_json``) has been written without quotes
+round its words, and names no unit: its figures are told as they stand, and as no rate.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _STATUS = re.compile(r"Failed status ([0-9]{1,3}): .*?scnt=([0-9]{1,9}), ccnt=([
 _PORT = re.compile(r"Port number ([0-9]{1,3}) state is (\w+)")
 _EVENT = re.compile(r"Event: (RDMA_CM_EVENT_\w+); error: (-?[0-9]{1,6})")
 _COULD_NOT = re.compile(r"Couldn't .*|Unable to .*|Failed to .*|Completion with error.*")
+
+_MEMBER = re.compile(r"\"?\b([A-Za-z_]{1,32})\"?\s*:\s*\"?([A-Za-z0-9_.-]{1,64})\"?\s*[,\n}]")
 
 WORK_COMPLETION = {
     1: "local length error",
@@ -63,6 +66,9 @@ class Table(NamedTuple):
 def read_perftest(text: str) -> Saved:
     """What one client says. Never raises."""
     reading = Reading()
+    if text.lstrip("\ufeff \t\r\n").startswith("{"):
+        _json(reading, text)
+        return reading.result()
     tables = [table for table in _tables(text) if table.rows]
     _settings(reading, text)
     for place, table in enumerate(tables, 1):
@@ -72,6 +78,22 @@ def read_perftest(text: str) -> Saved:
         sentence = _COULD_NOT.search(text)
         reading.problem(sentence[0].strip() if sentence else "there is no table of perftest in this text")
     return reading.result()
+
+
+def _json(reading: Reading, text: str) -> None:
+    """``test_info`` and ``results``, quoted or not; cut where its brackets do not close."""
+    told = {found[1]: found[2] for found in _MEMBER.finditer(text)}
+    size, average, peak = whole(told.get("MsgSize")), decimal(told.get("BW_average")), decimal(told.get("BW_peak"))
+    if text.count("{") != text.count("}") or size is None or average is None:
+        reading.problem("this JSON of perftest has no result of a bandwidth test, or it was cut")
+        return
+    reading.fact("device", told.get("Device"), "text")
+    reading.fact("mtu", whole(told.get("Mtu")), "bytes")
+    reading.fact("link_type", told.get("Link_type"), "text")
+    reading.fact("message_size", size, "bytes")
+    reading.fact("average_as_written", average, "number")
+    reading.fact("peak_as_written", peak or None, "number")
+    reading.problem("the JSON of perftest does not say whether its figures are MB/s or Gb/s: send its text")
 
 
 def _tables(text: str) -> List[Table]:

@@ -23,6 +23,7 @@ from readiness_agent.parsers.nvml import parse_nvml
 from readiness_agent.parsers.pcie import parse_width
 from readiness_agent.parsers.saved import Saved
 from readiness_agent.parsers.xid import gpu_events
+from tests.adapters import samples as tools
 from tests.agents.parsers.inputs import SHARED
 from tests.agents.parsers.test_damage import DEEP, OUTLINE, ULIMIT, Parser, answer, damaged
 from tests.agents.parsers.test_network_cards import CHANNELS, RINGS, STATISTICS
@@ -107,7 +108,8 @@ SAMPLES: dict[str, str] = {
     "ib sysfs": SYSFS, "ibstat": IBSTAT, "rdma link": RDMA, "ibdev2netdev": IBDEV2NETDEV, "lshca": LSHCA,
     "ibv_devinfo gids": GIDS, "ibv_devinfo": GIDS, "show_gids": SHOW_GIDS, "mlnx_qos": QOS, "training log": TRAINING,
     "DeepSpeed config": DEEPSPEED, "launch script": SCRIPT, "pip requirements": PINS, "tokenizer pair": TOKENIZER,
-    "preflight json lines": PREFLIGHT,
+    "preflight json lines": PREFLIGHT, "gpud states": tools.GPUD, "nhc": tools.NHC,
+    "nvidia-health-validation": tools.VERDICT, "superbench": tools.SUPERBENCH,
 }  # fmt: skip
 
 DETAIL_SAMPLES: dict[str, str] = {
@@ -140,7 +142,8 @@ GROWS = {"rows", "lines", "records", "requirements", "ports", "ports_active", "p
 CUT_AT_WILL = (
     "nccl-tests", "perftest", "fio", "topo -m", "nvidia-smi query csv", "nvidia-smi table", "lspci -vv",
     "dcgmi diag -j", "dcgmi -j", "ib sysfs", "rdma link", "lshca", "ibv_devinfo gids", "mlnx_qos", "DeepSpeed config",
-    "tokenizer pair", "preflight json lines", "training log",
+    "tokenizer pair", "preflight json lines", "training log", "gpud states", "nhc", "nvidia-health-validation",
+    "superbench",
 )  # fmt: skip
 """Kinds of which a beginning never states another value than the whole. (Of a list of distributions it may: a file
 need not end with a new line.)"""
