@@ -91,6 +91,7 @@ def decide(
     decisions = [Decision.READY] * bool(clean.nodes) + [node.decision for node in seen.values()]
     reasons = sorted([*whole, *(why for node in seen.values() for why in node.reasons)], key=lambda why: why.order)
     known_ends = [*ends, *_ends_of(clean, summaries)]
+    not_ready = tuple(name for name, node in seen.items() if node.decision is not Decision.READY)
     return Answer(
         decision=_overall(whole, decisions),
         purpose=question.purpose,
@@ -101,13 +102,14 @@ def decide(
         expires_at=expires_at(now, known_ends),
         asked=len(clean.nodes) + len(summaries) + len(question.unknown_nodes),
         ready_nodes=(*clean.nodes, *(name for name, node in seen.items() if node.decision is Decision.READY)),
-        not_ready_nodes=tuple(name for name, node in seen.items() if node.decision is not Decision.READY),
+        not_ready_nodes=not_ready,
         unknown_nodes=question.unknown_nodes,
         reasons=tuple(reasons[:REASONS_SHOWN]),
         reasons_total=len(whole) + sum(node.total for node in seen.values()),
         maintenance=maintenance,
         holds_until=min((end for end in known_ends if end >= now), default=None),
         health_serves_as_launch=question.health_serves_as_launch,
+        nodes_waiting=len(not_ready),
     )
 
 
