@@ -6,6 +6,7 @@ from portal.ui.views.attest import attested_file, state_result
 from portal.ui.views.board import board
 from portal.ui.views.certificate import certificate, record, record_pdf, verifier
 from portal.ui.views.cluster import cluster, cluster_csv, clusters
+from portal.ui.views.cluster_price import set_price
 from portal.ui.views.costs import costs, costs_csv, curve_csv, prices
 from portal.ui.views.decision import decision
 from portal.ui.views.delegations import delegations, end_given
@@ -32,6 +33,7 @@ urlpatterns = [
     path("clusters/<slug:slug>/enrol/<slug:key>/revoke/", revoke_enrolment, name="revoke_enrolment"),
     path("clusters/<slug:slug>/runs/new/", plan_run, name="plan_run"),
     path("clusters/<slug:slug>/runs/preview/", preview_pool, name="preview_pool"),
+    path("clusters/<slug:slug>/price/", set_price, name="price_cluster"),
     path("clusters/<slug:slug>/policy/", policy, name="policy"),
     path("clusters/<slug:slug>/policy/propose/", propose, name="propose_policy"),
     path("clusters/<slug:slug>/policy/<int:number>/approve/", approve, name="approve_policy"),

@@ -8,8 +8,9 @@ from django import template
 from django.template import Context
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import get_language, gettext, ngettext
 
+from checks.domain.cost.studies import Skipped
 from portal.ui import times
 from portal.ui.money import Purse
 from portal.ui.templatetags.countersign import glyph
@@ -74,6 +75,13 @@ def per_cent(share: float) -> str:
 def day(at: date) -> str:
     """A day, absolute."""
     return at.isoformat()
+
+
+@register.simple_tag
+def causes_told(skipped: Skipped) -> str:
+    """What the interruptions of a study came from, with their numbers."""
+    language = get_language() or "en"
+    return ", ".join(f"{cause.told(language)} ({cause.times})" for cause in skipped.causes)
 
 
 @register.simple_tag

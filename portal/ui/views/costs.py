@@ -14,8 +14,11 @@ from django.utils.cache import patch_vary_headers
 from checks.domain.cost.errors import ImpossibleInput, PriceMissing
 from checks.domain.cost.prices import Book
 from checks.domain.cost.scenario import Scenario
+from checks.selectors.cost_of_waiting import gpu_prices
 from checks.selectors.costs import NoPrices, books, currency_rates, starting_scenario
+from checks.selectors.pages_access import clusters_of
 from checks.selectors.pages_status import foot_of
+from checks.selectors.runs import LEADING_ROLES
 from portal.ui.guard import person_page
 from portal.ui.loaders import load_run
 from portal.ui.money import USD, Purse
@@ -96,7 +99,22 @@ def prices(request: PersonRequest) -> HttpResponse:
         }
         for book in books()
     ]
-    return render(request, "ui/costs/prices.html", {"shown": shown, "now": now} | foot_of(now=now))
+    context = {"shown": shown, "clusters": _cluster_prices(request), "now": now}
+    return render(request, "ui/costs/prices.html", context | foot_of(now=now))
+
+
+def _cluster_prices(request: PersonRequest) -> list[dict[str, Any]]:
+    """The reader's clusters, with what a GPU hour of each costs."""
+    mine = clusters_of(request.user)
+    found = gpu_prices([access.cluster.pk for access in mine])
+    return [
+        {
+            "cluster": access.cluster,
+            "price": found.get(access.cluster.pk),
+            "may_price": bool(access.roles & LEADING_ROLES),
+        }
+        for access in mine
+    ]
 
 
 def ask(request: PersonRequest, known: tuple[Book, ...]) -> Asked:
