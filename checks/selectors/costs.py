@@ -14,8 +14,8 @@ from checks.domain.cost.scenario import Layout, Scenario
 from checks.domain.cost.sizes import BYTES
 from checks.domain.cost.wire import read_estimate, read_scenario
 from checks.domain.errors import CountersignError
+from checks.models import ActualCost, Cluster, CostScenario, CurrencyRate, PriceBook, Run, Token
 from checks.models import BaseRate as BaseRateRow
-from checks.models import Cluster, CostScenario, CurrencyRate, PriceBook, Run, Token
 from checks.models import Estimate as EstimateRow
 from checks.selectors.hardware_counts import gpus_per_node
 from checks.selectors.pages_access import clusters_of
@@ -170,9 +170,14 @@ def estimate_of_token(token: Token, number: int) -> EstimateRow:
     return _estimate_in(clusters_of_token(token).values_list("pk", flat=True), number)
 
 
+def bill_of(row: EstimateRow) -> ActualCost | None:
+    """The newest bill that was read in against the estimate."""
+    return next(iter(row.actuals.all()), None)
+
+
 def comparison_of(row: EstimateRow) -> Comparison | None:
     """The newest bill against the estimate; None: none was read in."""
-    bill = row.actuals.first()
+    bill = bill_of(row)
     if bill is None:
         return None
     billed: defaultdict[Cause, Decimal] = defaultdict(Decimal)

@@ -98,4 +98,5 @@ FIELDS: Mapping[str, str] = {
     "restart": "acquire_s",
 }
 
+# How far a bill is above its estimate: the shape that says so.
 LEVELS: Mapping[str, str] = {"ok": "pass", "amber": "warn", "red": "fail"}

@@ -11,6 +11,7 @@ from portal.ui.views.costs import costs, costs_csv, curve_csv, prices
 from portal.ui.views.decision import decision
 from portal.ui.views.delegations import delegations, end_given
 from portal.ui.views.enrol import enrol, revoke_enrolment
+from portal.ui.views.estimates import estimate, estimate_csv, keep_estimate, read_bill_in
 from portal.ui.views.history import run_history
 from portal.ui.views.item import item, node_item
 from portal.ui.views.node import node, recheck
@@ -50,11 +51,15 @@ urlpatterns = [
     path("costs/lines.csv", costs_csv, name="costs_csv"),
     path("costs/curve.csv", curve_csv, name="costs_curve"),
     path("costs/prices/", prices, name="prices"),
+    path("costs/estimates/<int:number>/", estimate, name="estimate"),
+    path("costs/estimates/<int:number>/lines.csv", estimate_csv, name="estimate_csv"),
+    path("costs/estimates/<int:number>/bill/", read_bill_in, name="read_bill"),
     path("runs/", runs, name="runs"),
     path("runs/verify_certificate.py", verifier, name="verifier"),
     path("runs/<slug:slug>/", run, name="run"),
     path("runs/<slug:slug>/change/", change_run, name="change_run"),
     path("runs/<slug:slug>/stage/", change_stage, name="move_stage"),
+    path("runs/<slug:slug>/estimates/new/", keep_estimate, name="keep_estimate"),
     path("runs/<slug:slug>/started/", tell_start, name="tell_start"),
     path("runs/<slug:slug>/restarted/", tell_restart, name="tell_restart"),
     path("runs/<slug:slug>/replaced/", tell_replacement, name="tell_replacement"),
