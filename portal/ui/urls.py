@@ -7,6 +7,7 @@ from portal.ui.views.board import board
 from portal.ui.views.certificate import certificate, record, record_pdf, verifier
 from portal.ui.views.cluster import cluster, cluster_csv, clusters
 from portal.ui.views.cluster_price import set_price
+from portal.ui.views.cost_pages import article, article_csv, rates
 from portal.ui.views.costs import costs, costs_csv, curve_csv, prices
 from portal.ui.views.decision import decision
 from portal.ui.views.delegations import delegations, end_given
@@ -50,7 +51,10 @@ urlpatterns = [
     path("costs/", costs, name="costs"),
     path("costs/lines.csv", costs_csv, name="costs_csv"),
     path("costs/curve.csv", curve_csv, name="costs_curve"),
+    path("costs/article/", article, name="cost_article"),
+    path("costs/article.csv", article_csv, name="cost_article_csv"),
     path("costs/prices/", prices, name="prices"),
+    path("costs/rates/", rates, name="rates"),
     path("costs/estimates/<int:number>/", estimate, name="estimate"),
     path("costs/estimates/<int:number>/lines.csv", estimate_csv, name="estimate_csv"),
     path("costs/estimates/<int:number>/bill/", read_bill_in, name="read_bill"),

@@ -17,6 +17,11 @@ class PublishedCause:
     times: int
     items: frozenset[str]
 
+    @property
+    def listed(self) -> str:
+        """The items in order, as one text."""
+        return ", ".join(sorted(self.items))
+
     def told(self, language: str) -> str:
         """The cause in *language*; English where it is not Chinese."""
         return self.zh if language.startswith("zh") else self.en
