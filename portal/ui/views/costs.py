@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 
 from checks.selectors.cost_of_waiting import gpu_prices
-from checks.selectors.costs import books, currency_rates
+from checks.selectors.costs import books, currency_rates, measured_checkpoint_gb
 from checks.selectors.pages_access import clusters_of
 from checks.selectors.pages_status import foot_of
 from checks.selectors.runs import LEADING_ROLES, RunAccess
@@ -104,6 +104,7 @@ def _context(request: PersonRequest, asked: Asked, access: RunAccess | None) -> 
         "page": asked.page, "form": asked.form, "kept": asked.kept, "refused": asked.refused, "query": asked.query,
         "purse": Purse(rate), "rate": rate, "rate_is_aged": bool(rate and rate.is_aged(timezone.now().date())),
         "run": access.run if access else None, "may_keep": bool(access and access.may_reckon),
+        "measured_gb": measured_checkpoint_gb(access.run) if access else None,
         "besides": list(besides.items()),
         "alone": _joined(asked.query, besides | {"against": ""}),
         "currencies": [
