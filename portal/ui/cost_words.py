@@ -76,7 +76,7 @@ SCENARIOS: Mapping[str, tuple[Promise, Promise]] = {
     ),
     "window_22_2": (
         _("A window of two hours every day"),
-        _("22 hours of training, 2 of maintenance: 8.3 % of the capacity"),
+        _("22 hours of training, 2 of maintenance: a twelfth of the capacity"),
     ),
     "rehearsal_72h": (_("A rehearsal of 72 hours on all GPUs"), _("before the run, on the nodes that it will have")),
     "spot_restart": (
