@@ -149,7 +149,7 @@ def _size() -> Advice:
         "gb": f"{as_gb(small):,.0f}", "gib": f"{as_gib(small):,.0f}", "gb14": f"{as_gb(usual):,.0f}",
         "gib14": f"{as_gib(usual):,.1f}",
     }  # fmt: skip
-    return Advice(_("A checkpoint of 13 B is about 120 GB"), *_half(), said % told)
+    return Advice(_("A checkpoint of 13B is about 120 GB"), *_half(), said % told)
 
 
 def _upload(book: Book, told: Decimal) -> Advice:
