@@ -1,6 +1,6 @@
 """What it costs an hour that a cluster's GPUs may not start. At most one statement, and none for the gate."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from checks.domain.answers import Answer
 from checks.domain.cost.waiting import GpuPrice, Waiting, waiting, waiting_json
@@ -36,7 +36,7 @@ def cost_of_waiting_run(run: Run, *, price: GpuPrice | None) -> Waiting | None:
     return cost_of_waiting(run.cluster, nodes=run.nodes_needed, price=price)
 
 
-def cost_at_gate(context: GateContext, answer: Answer) -> dict[str, object] | None:
+def cost_at_gate(context: GateContext, answer: Answer) -> Mapping[str, object] | None:
     """What the gate tells of the nodes that wait for another answer, without any statement; None: nothing waits."""
     if not answer.nodes_waiting:
         return None

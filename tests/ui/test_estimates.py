@@ -4,6 +4,7 @@ from datetime import datetime
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 
 from checks.models import ActualCost, Estimate, LedgerEntry, Role
 from checks.services.price_books import load_book
@@ -135,6 +136,12 @@ def test_who_may_only_look_keeps_nothing_and_reads_no_bill_in(lab: Lab, wren: Si
     for path in (KEEP, f"/costs/estimates/{row.pk}/bill/"):
         viewer.text(path, status=403)
         assert viewer.client.post(path, {"name": "x"}).status_code == 403
+
+
+def test_nobody_keeps_or_reads_an_estimate_without_signing_in(wren: Sight) -> None:
+    row = kept(wren)
+    for path in (KEEP, *(f"/costs/estimates/{row.pk}/{part}" for part in ("", "lines.csv", "bill/"))):
+        assert Client().get(path).headers["Location"].startswith("/accounts/login/?next="), path
 
 
 def test_an_estimate_of_strangers_is_not_there(wren: Sight) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 
 from checks.domain.cost.errors import require_not_negative, require_positive
 from checks.domain.cost.job import HOUR_S
@@ -53,8 +55,11 @@ def waiting(*, gpus: int, usd_per_gpu_hour: Decimal) -> Waiting:
     return Waiting(gpus, usd_per_gpu_hour)
 
 
-def waiting_json(gpus: int, price: GpuPrice | None) -> dict[str, object]:
+@lru_cache(maxsize=256)
+def waiting_json(gpus: int, price: GpuPrice | None) -> Mapping[str, object]:
     """What the gate says of *gpus* GPUs that wait: amounts are text, and null where nobody said what a GPU hour costs.
+
+    A gate says it again and again, so it is worked out once.
 
     Raises:
         ImpossibleInput: as ``waiting``.
