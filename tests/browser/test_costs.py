@@ -13,6 +13,7 @@ from checks.domain.cost.scenario import Scenario
 from checks.services.costs import estimate_run, import_actual
 from checks.services.price_books import load_book
 from tests.browser.conftest import Visit, planned
+from tests.chromium import PATIENCE_MS
 from tests.domain.cost.pricing import SHIPPED
 
 pytestmark = pytest.mark.browser
@@ -32,13 +33,13 @@ def test_a_slider_moves_its_field_and_the_result_follows(bench: Visit) -> None:
     page.locator('input[type=range][data-moves="id_interval_min"]').focus()
     page.keyboard.press("End")
     expect(page.locator("#id_interval_min")).to_have_value("480")
-    expect(page).to_have_url(re.compile("interval_min=480"))
+    expect(page).to_have_url(re.compile("interval_min=480"), timeout=PATIENCE_MS)
     expect(page.locator("#lines")).to_contain_text("Work lost since the checkpoint")
 
 
 def test_charts_are_drawn_from_their_tables(bench: Visit) -> None:
-    expect(bench.page.locator("#drawn-curve svg").first).to_be_visible()
-    expect(bench.page.locator("#drawn-parts svg").first).to_be_visible()
+    expect(bench.page.locator("#drawn-curve svg").first).to_be_visible(timeout=PATIENCE_MS)
+    expect(bench.page.locator("#drawn-parts svg").first).to_be_visible(timeout=PATIENCE_MS)
 
 
 def test_a_wrong_number_is_told_beside_its_field_while_typing(bench: Visit) -> None:
