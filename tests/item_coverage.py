@@ -33,8 +33,8 @@ HEAD = (
     "a probe of the agent and when it runs, an audit of the run's files, the portal from what nodes said, or a person "
     "who states it. *In shadow*: judged where it is measured, blocks nothing yet. *Held by*: tests that read what "
     "tools and files really say. *Last seen*: when it was measured for real and held against what the machine itself "
-    "says (the letters are explained below). Nobody here has a machine of every kind: where that is empty, the item rests "
-    "on saved outputs, captures and stand-ins.\n\n"
+    "says (the letters are explained below). Nobody here has a machine of every kind: where that is empty, the item "
+    "rests on saved outputs, captures and stand-ins.\n\n"
 )
 
 

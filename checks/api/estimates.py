@@ -18,7 +18,7 @@ from checks.api.runs import OperatorView
 from checks.domain.cost.wire import read_scenario
 from checks.selectors.costs import estimate_of_token, estimates_of
 from checks.selectors.run_rest import run_of_token
-from checks.services.costs import freeze_estimate, import_actual, save_scenario
+from checks.services.costs import estimate_run, import_actual
 
 
 class EstimateOrder(Struct, forbid_unknown_fields=True, frozen=True):
@@ -48,11 +48,10 @@ class EstimatesView(OperatorView):
         """Keep a scenario with the run and freeze what it costs; another price makes another estimate."""
         token, now = token_of(request), timezone.now()
         found, sent = run_of_token(token, run), decode_json(read_body(request), EstimateOrder)
-        kept = save_scenario(
-            cluster=found.cluster, run=found, name=sent.name, scenario=read_scenario(sent.scenario),
-            provider=sent.provider, by=None, token=token.key, now=now,
+        frozen = estimate_run(
+            run=found, name=sent.name, scenario=read_scenario(sent.scenario), provider=sent.provider, by=None,
+            token=token.key, now=now,
         )  # fmt: skip
-        frozen = freeze_estimate(scenario=kept, by=None, token=token.key, now=now)
         return Response(estimate_row_json(frozen) | {"estimate": frozen.document}, status=HTTP_201_CREATED)
 
 

@@ -16,6 +16,7 @@ from checks.api.gate_access import open_gate
 from checks.api.gate_http import json_response
 from checks.api.gate_question import read_node_question, read_question, read_run_question
 from checks.api.problems import CONTENT_TYPE, WrongMethod, problem, problem_handler
+from checks.selectors.cost_of_waiting import cost_at_gate
 from checks.selectors.nodesets import fold_node_set
 from checks.selectors.readiness import answer_in, answer_of_node
 
@@ -64,7 +65,7 @@ def cluster_readiness(request: HttpRequest, cluster: str) -> HttpResponse:
     context = open_gate(request, cluster=cluster, now=now)
     asked = read_question(request)
     answer = answer_in(context, nodes=asked.hostnames, purpose=asked.purpose, run=asked.run, now=now)
-    return json_response(request, answer.as_json(fold_node_set))
+    return json_response(request, answer.as_json(fold_node_set, cost_at_gate(context, answer)))
 
 
 @answers_json
@@ -75,7 +76,8 @@ def node_readiness(request: HttpRequest, cluster: str, node: str) -> HttpRespons
     context = open_gate(request, cluster=cluster, node=node, now=now)
     asked = read_node_question(request, node)
     found = answer_of_node(context, node=node, purpose=asked.purpose, run=asked.run, now=now)
-    return json_response(request, found.answer.as_json(fold_node_set) | {"drain_allowed": found.drain_allowed})
+    body = found.answer.as_json(fold_node_set, cost_at_gate(context, found.answer))
+    return json_response(request, body | {"drain_allowed": found.drain_allowed})
 
 
 @answers_json
@@ -86,7 +88,7 @@ def run_readiness(request: HttpRequest, run: str) -> HttpResponse:
     context = open_gate(request, run=run, now=now)
     asked = read_run_question(request)
     answer = answer_in(context, nodes=asked.hostnames, purpose=asked.purpose, run=run, now=now)
-    return json_response(request, answer.as_json(fold_node_set))
+    return json_response(request, answer.as_json(fold_node_set, cost_at_gate(context, answer)))
 
 
 @answers_json

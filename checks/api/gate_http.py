@@ -55,6 +55,7 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"not ready: {nodes['not_ready_nodes']}"
     if nodes["unknown_nodes"]:
         yield f"not enrolled: {nodes['unknown_nodes']}"
+    yield from _cost_lines(answer["cost_of_waiting"])
     for reason in answer["reasons"]:
         yield _reason_line(reason)
     left_out = answer["reasons_total"] - len(answer["reasons"])
@@ -62,6 +63,12 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"… and {left_out} more reasons"
     if answer["next_action"]:
         yield f"next: {answer['next_action']}"
+
+
+def _cost_lines(cost: Mapping[str, Any] | None) -> Iterator[str]:
+    """``waiting costs 165.12 USD an hour (24 GPUs)``; no line where nobody said what a GPU hour costs."""
+    if cost is not None and cost["usd_per_hour"] is not None:
+        yield f"waiting costs {cost['usd_per_hour']} USD an hour ({cost['gpus']} GPUs)"
 
 
 def _reason_line(reason: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from checks.api.gate import View, refusal_of, require_method, with_headers
 from checks.api.gate_access import open_gate
 from checks.api.gate_http import text_refusal, text_response
 from checks.api.gate_question import read_node_question, read_question
+from checks.selectors.cost_of_waiting import cost_at_gate
 from checks.selectors.nodesets import fold_node_set
 from checks.selectors.readiness import answer_in, answer_of_node
 
@@ -38,7 +39,7 @@ def cluster_text(request: HttpRequest, cluster: str) -> HttpResponse:
     context = open_gate(request, cluster=cluster, now=now)
     asked = read_question(request)
     answer = answer_in(context, nodes=asked.hostnames, purpose=asked.purpose, run=asked.run, now=now)
-    return text_response(answer.as_json(fold_node_set))
+    return text_response(answer.as_json(fold_node_set, cost_at_gate(context, answer)))
 
 
 @answers_text
@@ -49,7 +50,7 @@ def node_text(request: HttpRequest, cluster: str, node: str) -> HttpResponse:
     context = open_gate(request, cluster=cluster, node=node, now=now)
     asked = read_node_question(request, node)
     found = answer_of_node(context, node=node, purpose=asked.purpose, run=asked.run, now=now)
-    return text_response(found.answer.as_json(fold_node_set))
+    return text_response(found.answer.as_json(fold_node_set, cost_at_gate(context, found.answer)))
 
 
 @answers_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -115,6 +115,7 @@ class Answer:
 
     A *ready* answer may have reasons too: what is waived, what an override accepts, what stops nodes of the pool that
     are not needed.
+    ``nodes_waiting`` may not start because of it: those that are not ready, or all that a run needs.
     ``holds_until`` is the last moment before the clock alone changes anything in it but its own times and ages.
     """
 
@@ -136,6 +137,7 @@ class Answer:
     signatures: tuple[LayerSigned, ...] = ()
     holds_until: datetime | None = None
     health_serves_as_launch: bool = False
+    nodes_waiting: int = 0
 
     @property
     def ready(self) -> bool:
@@ -154,8 +156,11 @@ class Answer:
             return _next(self.reasons[0])
         return _LAUNCH if self.health_serves_as_launch and self.purpose is Purpose.HEALTH else _NEXT_READY[self.purpose]
 
-    def as_json(self, fold: Fold) -> dict[str, object]:
-        """The body of the API's answer; *fold* writes a list of host names as one text."""
+    def as_json(self, fold: Fold, cost_of_waiting: Mapping[str, object] | None = None) -> dict[str, object]:
+        """The body of the API's answer; *fold* writes a list of host names as one text.
+
+        *cost_of_waiting* is what the nodes that wait cost (`checks.domain.cost.waiting`); None: nothing waits.
+        """
         return {
             "decision": self.decision,
             "ready": self.ready,
@@ -176,6 +181,7 @@ class Answer:
                 "until": self.maintenance.until and self.maintenance.until.isoformat(),
             },
             "next_action": self.next_action,
+            "cost_of_waiting": cost_of_waiting,
         }
 
     def _nodes(self, fold: Fold) -> dict[str, object]:

@@ -90,7 +90,15 @@ def answer_of(case: Case, now: datetime) -> Answer:
         basis=outcome.basis,
         signatures=case.signatures,
         holds_until=min((end for end in outcome.ends if end >= now), default=None),
+        nodes_waiting=_waiting(case, outcome.decision),
     )
+
+
+def _waiting(case: Case, decision: Decision) -> int:
+    """The nodes that it was to start on, healthy ones too: they wait together. None where it may start, or is over."""
+    if decision is Decision.READY or any(why.code is Reason.RUN_OVER for why in case.whole):
+        return 0
+    return len(case.nodes) if case.launch.nodes.named else case.launch.run.nodes_needed
 
 
 def _outcome(case: Case, now: datetime) -> _Outcome:

@@ -16,7 +16,7 @@ Both block. Beyond the rows:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -88,11 +88,11 @@ def decide(
     look = _look_nowhere if question.lacks_run else look_at
     seen = {one.node: look(one, question, rows.get(one.node, []), now) for one in summaries}
     whole = [*_of_question(question, found=len(summaries) + len(clean.nodes))]
-    decisions = [Decision.READY] * bool(clean.nodes) + [node.decision for node in seen.values()]
     reasons = sorted([*whole, *(why for node in seen.values() for why in node.reasons)], key=lambda why: why.order)
     known_ends = [*ends, *_ends_of(clean, summaries)]
+    ready, not_ready = _by_readiness(seen)
     return Answer(
-        decision=_overall(whole, decisions),
+        decision=_overall(whole, [Decision.READY] * bool(clean.nodes) + [node.decision for node in seen.values()]),
         purpose=question.purpose,
         cluster=question.cluster,
         run=question.run,
@@ -100,14 +100,15 @@ def decide(
         evaluated_at=now,
         expires_at=expires_at(now, known_ends),
         asked=len(clean.nodes) + len(summaries) + len(question.unknown_nodes),
-        ready_nodes=(*clean.nodes, *(name for name, node in seen.items() if node.decision is Decision.READY)),
-        not_ready_nodes=tuple(name for name, node in seen.items() if node.decision is not Decision.READY),
+        ready_nodes=(*clean.nodes, *ready),
+        not_ready_nodes=tuple(not_ready),
         unknown_nodes=question.unknown_nodes,
         reasons=tuple(reasons[:REASONS_SHOWN]),
         reasons_total=len(whole) + sum(node.total for node in seen.values()),
         maintenance=maintenance,
         holds_until=min((end for end in known_ends if end >= now), default=None),
         health_serves_as_launch=question.health_serves_as_launch,
+        nodes_waiting=len(not_ready),
     )
 
 
@@ -115,6 +116,12 @@ def answer_at(answer: Answer, now: datetime) -> Answer:
     """The same *answer* at a later moment, up to its ``holds_until``: what `decide` would say again then."""
     ends = () if answer.holds_until is None else (answer.holds_until,)
     return replace(answer, evaluated_at=now, expires_at=expires_at(now, ends))
+
+
+def _by_readiness(seen: Mapping[str, Seen]) -> tuple[list[str], list[str]]:
+    """Host names of the nodes that are ready, and of those that are not."""
+    ready = [name for name, node in seen.items() if node.decision is Decision.READY]
+    return ready, [name for name, node in seen.items() if node.decision is not Decision.READY]
 
 
 def _ends_of(clean: Clean, summaries: Iterable[NodeSummary]) -> Iterator[datetime]:

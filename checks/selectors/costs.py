@@ -14,14 +14,15 @@ from checks.domain.cost.scenario import Layout, Scenario
 from checks.domain.cost.sizes import BYTES
 from checks.domain.cost.wire import read_estimate, read_scenario
 from checks.domain.errors import CountersignError
+from checks.models import ActualCost, Cluster, CostScenario, CurrencyRate, PriceBook, Run, RunEvidence, Token
 from checks.models import BaseRate as BaseRateRow
-from checks.models import Cluster, CostScenario, CurrencyRate, PriceBook, Run, Token
 from checks.models import Estimate as EstimateRow
 from checks.selectors.hardware_counts import gpus_per_node
 from checks.selectors.pages_access import clusters_of
 from checks.selectors.run_rest import clusters_of_token
 
 _DAY_S = 86_400
+_CHECKPOINT_AUDIT = "audit checkpoint"
 
 
 class NoPrices(CountersignError):
@@ -124,8 +125,17 @@ def scenario_of(row: CostScenario) -> Scenario:
     return read_scenario(row.inputs)
 
 
+def measured_checkpoint_gb(run: Run) -> Decimal | None:
+    """GB of the run's largest checkpoint, as the newest ``audit checkpoint`` walked it; None: nobody did."""
+    newest = RunEvidence.objects.filter(run=run, tool=_CHECKPOINT_AUDIT).order_by("-observed_at", "-id").first()
+    facts = newest.facts if newest else []
+    gib = next((fact["value"] for fact in facts if fact["name"] == "checkpoint_size"), None)
+    return None if not gib else round(Decimal(str(gib)) * 2**30 / 10**9, 6)
+
+
 def starting_scenario(run: Run) -> Scenario:
-    """What is known of the run already: its GPUs, days, model and bytes a parameter; the rest is default."""
+    """What is known of the run already: its GPUs, days, model and bytes a parameter, and how large a checkpoint of it
+    really is; the rest is default."""
     per_node = gpus_per_node(run.cluster)
     known: dict[str, Any] = {
         "gpus": max(run.nodes_needed * per_node, 1),
@@ -134,7 +144,8 @@ def starting_scenario(run: Run) -> Scenario:
     }
     if run.parameters:
         known |= _size_of(run, run.parameters)
-    return Scenario(**known)
+    measured = measured_checkpoint_gb(run)
+    return Scenario(**(known | ({"checkpoint_gb": measured} if measured else {})))
 
 
 def _size_of(run: Run, parameters: int) -> dict[str, Any]:
@@ -170,9 +181,14 @@ def estimate_of_token(token: Token, number: int) -> EstimateRow:
     return _estimate_in(clusters_of_token(token).values_list("pk", flat=True), number)
 
 
+def bill_of(row: EstimateRow) -> ActualCost | None:
+    """The newest bill that was read in against the estimate."""
+    return next(iter(row.actuals.all()), None)
+
+
 def comparison_of(row: EstimateRow) -> Comparison | None:
     """The newest bill against the estimate; None: none was read in."""
-    bill = row.actuals.first()
+    bill = bill_of(row)
     if bill is None:
         return None
     billed: defaultdict[Cause, Decimal] = defaultdict(Decimal)

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime, time
+from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
 import msgspec
 
 from checks.domain.answers import NO_MAINTENANCE, Maintenance
+from checks.domain.cost.waiting import GpuPrice
 from checks.domain.errors import CountersignError
 from checks.domain.windows import DailyWindow, WindowKind, known_zone, last_moment_of, maintenance_at
 from checks.models import Cluster, Token
@@ -59,8 +61,8 @@ class GateContext:
     """What one statement tells before any node is looked at.
 
     ``suspect_items`` have an open circuit breaker: they failed on so many nodes at once that the check itself is in
-    doubt. ``sweep_at`` is when missing evidence was last written down (None: never). ``windows`` are the cluster's. All
-    was read in ``snapshot``.
+    doubt. ``sweep_at`` is when missing evidence was last written down (None: never). ``windows`` are the cluster's;
+    ``price`` is what an hour of one of its GPUs costs (None: nobody said). All was read in ``snapshot``.
     """
 
     cluster: GateCluster
@@ -69,6 +71,7 @@ class GateContext:
     sweep_at: datetime | None
     snapshot: str
     windows: tuple[DailyWindow, ...] = ()
+    price: GpuPrice | None = None
 
     def maintenance(self, now: datetime) -> tuple[Maintenance, tuple[datetime, ...]]:
         """Whether a maintenance window is open at *now*, and the last moment at which that holds, if it ever changes.
@@ -164,6 +167,7 @@ class _Found(msgspec.Struct, frozen=True):
     sweep_at: datetime | None
     snapshot: str
     windows: list[tuple[WindowKind, time, time]] | None
+    price: tuple[str, str, datetime] | None
 
 
 _DECODER: Final = msgspec.json.Decoder(_Found)
@@ -174,7 +178,8 @@ def _context(found: _Found) -> GateContext | None:
         return None
     suspects = frozenset(found.suspects or ())
     windows = tuple(DailyWindow(*one) for one in found.windows or ())
-    return GateContext(found.cluster, found.version or "", suspects, found.sweep_at, found.snapshot, windows)
+    price = GpuPrice(Decimal(found.price[0]), *found.price[1:]) if found.price else None
+    return GateContext(found.cluster, found.version or "", suspects, found.sweep_at, found.snapshot, windows, price)
 
 
 def _object(alias: str, row: type[msgspec.Struct]) -> str:
@@ -196,6 +201,8 @@ _RULES = f"""
     'sweep_at', (SELECT h.at FROM checks_heartbeat h WHERE h.name = 'sweep'),
     'windows', (SELECT json_agg(json_build_array(w.kind, w.opens, w.closes)) FROM checks_maintenancewindow w
         WHERE w.cluster_id = c.id AND w.ended_at IS NULL),
+    'price', (SELECT json_build_array(p.amount::text, p.reason, p.at) FROM checks_clusterprice p
+        WHERE p.cluster_id = c.id ORDER BY p.id DESC LIMIT 1),
     'snapshot', pg_current_snapshot()::text
 """  # noqa: S608
 

@@ -32,6 +32,11 @@ class RunAccess:
         return bool(self.roles & ACTING_ROLES) and self.run.stage not in OVER
 
     @property
+    def may_reckon(self) -> bool:
+        """Whether this person may keep estimates and bills with the run: bills come when it is over."""
+        return bool(self.roles & ACTING_ROLES)
+
+    @property
     def leads(self) -> bool:
         """Whether this person may clear, start and abort the run."""
         return bool(self.roles & LEADING_ROLES) or (self.is_owner and bool(self.roles & ACTING_ROLES))

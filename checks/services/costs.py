@@ -63,16 +63,8 @@ def save_scenario(
         MayNot, TextRefused, NoScenarioName.
         ImpossibleInput, PriceMissing, NoPrices: it cannot be costed, so there is no use in keeping it.
     """
-    _require_maker(by, cluster)
-    told = require_prose(name, most=_LONGEST_NAME)
-    if not told:
-        raise NoScenarioName
-    estimate(scenario, book_named(provider))
-    saved = CostScenario.objects.create(
-        cluster=cluster, run=run, name=told, provider=provider, inputs=scenario_json(scenario), by=by, token=token,
-        at=now,
-    )  # fmt: skip
-    _write("scenario_saved", saved, _target(saved), {"scenario": told})
+    saved = _kept(cluster, run, name, scenario, provider, by, now, token)
+    _write_kept(saved)
     return saved
 
 
@@ -84,14 +76,24 @@ def freeze_estimate(*, scenario: CostScenario, by: Any, now: datetime, token: st
         MayNot, ImpossibleInput, PriceMissing, NoPrices.
     """
     _require_maker(by, scenario.cluster)
-    found = estimate(scenario_of(scenario), book_named(scenario.provider))
-    frozen = Estimate.objects.create(
-        scenario=scenario, run=scenario.run, cluster=scenario.cluster, formula_version=found.formula_version,
-        document=estimate_json(found), low=cents(found.total.low), expected=cents(found.total.expected),
-        high=cents(found.total.high), by=by, token=token, at=now,
-    )  # fmt: skip
-    data = {"estimate": frozen.pk, "scenario": scenario.name, "expected": str(frozen.expected)}
-    _write("estimate_frozen", frozen, _target(frozen), data)
+    frozen = _frozen(scenario, by, now, token)
+    _write_frozen(frozen)
+    return frozen
+
+
+@transaction.atomic
+def estimate_run(
+    *, run: Run, name: str, scenario: Scenario, provider: str, by: Any, now: datetime, token: str = ""
+) -> Estimate:
+    """Keep *scenario* with the run and freeze what it costs, in one act.
+
+    Raises:
+        As ``save_scenario``.
+    """
+    kept = _kept(run.cluster, run, name, scenario, provider, by, now, token)
+    frozen = _frozen(kept, by, now, token)
+    _write_kept(kept)
+    _write_frozen(frozen)
     return frozen
 
 
@@ -145,6 +147,29 @@ def price_cluster(
     return priced
 
 
+def _kept(
+    cluster: Cluster, run: Run | None, name: str, scenario: Scenario, provider: str, by: Any, now: datetime, token: str
+) -> CostScenario:
+    _require_maker(by, cluster)
+    told = require_prose(name, most=_LONGEST_NAME)
+    if not told:
+        raise NoScenarioName
+    estimate(scenario, book_named(provider))
+    return CostScenario.objects.create(
+        cluster=cluster, run=run, name=told, provider=provider, inputs=scenario_json(scenario), by=by, token=token,
+        at=now,
+    )  # fmt: skip
+
+
+def _frozen(scenario: CostScenario, by: Any, now: datetime, token: str) -> Estimate:
+    found = estimate(scenario_of(scenario), book_named(scenario.provider))
+    return Estimate.objects.create(
+        scenario=scenario, run=scenario.run, cluster=scenario.cluster, formula_version=found.formula_version,
+        document=estimate_json(found), low=cents(found.total.low), expected=cents(found.total.expected),
+        high=cents(found.total.high), by=by, token=token, at=now,
+    )  # fmt: skip
+
+
 def _require_maker(by: Any, cluster: Cluster) -> None:
     if by is not None:
         require_role(by, cluster, ACTING_ROLES)
@@ -156,6 +181,15 @@ def _require_likely(bill: Bill, frozen: Estimate) -> None:
             f"The file bills {cents(bill.total)} USD and the estimate expects {frozen.expected}; "
             "check that it is this run's bill, and in USD."
         )
+
+
+def _write_kept(saved: CostScenario) -> None:
+    _write("scenario_saved", saved, _target(saved), {"scenario": saved.name})
+
+
+def _write_frozen(frozen: Estimate) -> None:
+    data = {"estimate": frozen.pk, "scenario": frozen.scenario.name, "expected": str(frozen.expected)}
+    _write("estimate_frozen", frozen, _target(frozen), data)
 
 
 def _target(kept: CostScenario | Estimate) -> str:

@@ -68,6 +68,23 @@ ROUTES: Mapping[str, Promise] = {
     "into": _("Into the store from outside"),
 }
 
+# Scenarios to begin with: title, and what is claimed of them.
+SCENARIOS: Mapping[str, tuple[Promise, Promise]] = {
+    "article_checkpoints": (
+        _("100 checkpoints of 120 GB, to the internet"),
+        _("said to cost about 1,200 USD"),
+    ),
+    "window_22_2": (
+        _("A window of two hours every day"),
+        _("22 hours of training, 2 of maintenance: a twelfth of the capacity"),
+    ),
+    "rehearsal_72h": (_("A rehearsal of 72 hours on all GPUs"), _("before the run, on the nodes that it will have")),
+    "spot_restart": (
+        _("Everything on spot machines"),
+        _("200 ms more for the first AllReduce, 50 warm-up steps after each restart"),
+    ),
+}
+
 LAYOUTS: Mapping[str, Promise] = {
     "weights": _("weights only, 2 bytes a parameter"),
     "adam": _("fp16 weights and Adam moments, 10 bytes"),
@@ -98,4 +115,5 @@ FIELDS: Mapping[str, str] = {
     "restart": "acquire_s",
 }
 
+# How far a bill is above its estimate: the shape that says so.
 LEVELS: Mapping[str, str] = {"ok": "pass", "amber": "warn", "red": "fail"}

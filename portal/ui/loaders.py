@@ -3,9 +3,11 @@
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 
-from checks.models import Node
+from checks.models import Estimate, Node
+from checks.selectors.costs import NoSuchEstimate, estimate_for
 from checks.selectors.gate_context import NoSuchRun
-from checks.selectors.pages_access import ClusterAccess, cluster_of, node_of
+from checks.selectors.pages_access import ACTING_ROLES, ClusterAccess, cluster_of, node_of
+from checks.selectors.roles import roles_of
 from checks.selectors.runs import RunAccess, get_run_for
 from portal.ui.requests import PersonRequest
 
@@ -97,6 +99,32 @@ def load_run(request: PersonRequest, slug: str) -> RunAccess:
         return get_run_for(request.user, slug)
     except NoSuchRun as error:
         raise Http404 from error
+
+
+def load_run_to_reckon(request: PersonRequest, slug: str) -> RunAccess:
+    """One run, for somebody who may keep estimates and bills with it, when it is over too.
+
+    Raises:
+        Http404: as ``load_run``.
+        PermissionDenied: the role is viewer.
+    """
+    access = load_run(request, slug)
+    if not access.may_reckon:
+        raise PermissionDenied
+    return access
+
+
+def load_estimate(request: PersonRequest, number: int) -> tuple[Estimate, bool]:
+    """One frozen estimate, and whether this person may read a bill in against it.
+
+    Raises:
+        Http404: no such estimate, or not this person's.
+    """
+    try:
+        row = estimate_for(request.user, number)
+    except NoSuchEstimate as error:
+        raise Http404 from error
+    return row, bool(roles_of(request.user, row.cluster) & ACTING_ROLES)
 
 
 def load_run_to_change(request: PersonRequest, slug: str) -> RunAccess:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
 from django.urls import reverse
 from django.utils.text import capfirst
@@ -43,6 +44,7 @@ class Stop:
     nodes: int
     remedy: str
     state_href: str = ""
+    usd_per_hour: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)

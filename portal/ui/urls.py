@@ -6,10 +6,13 @@ from portal.ui.views.attest import attested_file, state_result
 from portal.ui.views.board import board
 from portal.ui.views.certificate import certificate, record, record_pdf, verifier
 from portal.ui.views.cluster import cluster, cluster_csv, clusters
+from portal.ui.views.cluster_price import set_price
+from portal.ui.views.cost_pages import article, article_csv, rates
 from portal.ui.views.costs import costs, costs_csv, curve_csv, prices
 from portal.ui.views.decision import decision
 from portal.ui.views.delegations import delegations, end_given
 from portal.ui.views.enrol import enrol, revoke_enrolment
+from portal.ui.views.estimates import estimate, estimate_csv, keep_estimate, read_bill_in
 from portal.ui.views.evidence import add_evidence, tool_output
 from portal.ui.views.history import run_history
 from portal.ui.views.item import item, node_item
@@ -33,6 +36,7 @@ urlpatterns = [
     path("clusters/<slug:slug>/enrol/<slug:key>/revoke/", revoke_enrolment, name="revoke_enrolment"),
     path("clusters/<slug:slug>/runs/new/", plan_run, name="plan_run"),
     path("clusters/<slug:slug>/runs/preview/", preview_pool, name="preview_pool"),
+    path("clusters/<slug:slug>/price/", set_price, name="price_cluster"),
     path("clusters/<slug:slug>/policy/", policy, name="policy"),
     path("clusters/<slug:slug>/policy/propose/", propose, name="propose_policy"),
     path("clusters/<slug:slug>/policy/<int:number>/approve/", approve, name="approve_policy"),
@@ -52,12 +56,19 @@ urlpatterns = [
     path("costs/", costs, name="costs"),
     path("costs/lines.csv", costs_csv, name="costs_csv"),
     path("costs/curve.csv", curve_csv, name="costs_curve"),
+    path("costs/article/", article, name="cost_article"),
+    path("costs/article.csv", article_csv, name="cost_article_csv"),
     path("costs/prices/", prices, name="prices"),
+    path("costs/rates/", rates, name="rates"),
+    path("costs/estimates/<int:number>/", estimate, name="estimate"),
+    path("costs/estimates/<int:number>/lines.csv", estimate_csv, name="estimate_csv"),
+    path("costs/estimates/<int:number>/bill/", read_bill_in, name="read_bill"),
     path("runs/", runs, name="runs"),
     path("runs/verify_certificate.py", verifier, name="verifier"),
     path("runs/<slug:slug>/", run, name="run"),
     path("runs/<slug:slug>/change/", change_run, name="change_run"),
     path("runs/<slug:slug>/stage/", change_stage, name="move_stage"),
+    path("runs/<slug:slug>/estimates/new/", keep_estimate, name="keep_estimate"),
     path("runs/<slug:slug>/started/", tell_start, name="tell_start"),
     path("runs/<slug:slug>/restarted/", tell_restart, name="tell_restart"),
     path("runs/<slug:slug>/replaced/", tell_replacement, name="tell_replacement"),

@@ -21,6 +21,7 @@ def answer(**changes: Any) -> dict[str, Any]:
         "ttl_s": 240, "nodes": {"asked": 2, "ready": 1, "not_ready_nodes": "gpu003", "unknown_nodes": ""},
         "reasons": [ECC], "reasons_total": 1, "signatures": [], "maintenance": {"active": False, "until": None},
         "next_action": "Hardware: replace GPU 4 of gpu003.",
+        "cost_of_waiting": None,
     } | changes  # fmt: skip
 
 

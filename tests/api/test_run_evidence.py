@@ -13,6 +13,7 @@ import pytest
 from django.test import Client
 
 from checks.models import Evidence, LedgerEntry, Role, Run, RunEvidence, ScopeState, TokenKind
+from checks.selectors.costs import starting_scenario
 from checks.services.nodes import retire_node
 from checks.services.runs import edit_run
 from tests.fleet import Fleet, make_fleet
@@ -385,3 +386,15 @@ def test_the_age_counts_by_the_senders_own_seconds(sender: Sender) -> None:
     sender.send(document(finished_at="2026-11-20T12:00:00Z"), **{"Report-Age": "90"})
 
     assert row().observed_at == NOON - timedelta(seconds=90)
+
+
+def test_a_measured_checkpoint_goes_into_what_the_run_costs(sender: Sender, run: Run) -> None:
+    """171.363 GiB are 184.0 GB; 70 B parameters at 14 bytes would be 980."""
+    assert starting_scenario(run).checkpoint_gb is None
+    sent = document(
+        tool="audit checkpoint", covered=["checkpoint-space"], evidence=[], artefacts=[],
+        facts=facts("checkpoint-space", checkpoint_size=(171.363, "GiB"), checkpoints=(4, "count")),
+    )  # fmt: skip
+    assert sender.send(sent).status_code == 202
+
+    assert float(starting_scenario(run).checkpoint_gb or 0) == pytest.approx(184.0, abs=0.001)

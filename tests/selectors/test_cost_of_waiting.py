@@ -22,36 +22,29 @@ def priced(cluster: Cluster, *amounts: str) -> Cluster:
 
 
 def test_three_nodes_of_eight_gpus_cost_24_times_the_newest_price() -> None:
-    found = cost_of_waiting(priced(lab(), "2.00", "6.88"), nodes=3)
+    cluster = priced(lab(), "2.00", "6.88")
+    found = cost_of_waiting(cluster, nodes=3, price=gpu_prices([cluster.pk])[cluster.pk])
 
     assert found is not None
     assert (found.gpus, found.usd_per_hour) == (24, Decimal("165.12"))
 
 
 def test_without_a_price_nobody_knows() -> None:
-    assert cost_of_waiting(lab(), nodes=3) is None
+    cluster = lab()
+
+    assert cost_of_waiting(cluster, nodes=3, price=gpu_prices([cluster.pk]).get(cluster.pk)) is None
 
 
 def test_a_run_that_may_not_start_lets_all_its_nodes_wait() -> None:
     cluster = priced(lab(), "2.00")
     for name in ("gpu001", "gpu002", "gpu003"):
         healthy_node(cluster, name)
-    found = cost_of_waiting_run(a_run(cluster, "gpu[001-003]", nodes_needed=2))
+    found = cost_of_waiting_run(
+        a_run(cluster, "gpu[001-003]", nodes_needed=2), price=gpu_prices([cluster.pk])[cluster.pk]
+    )
 
     assert found is not None
     assert (found.gpus, found.usd_per_hour) == (16, 32)
-
-
-def test_one_statement_reads_the_price_and_none_when_it_is_known() -> None:
-    cluster = priced(lab(), "2.00")
-    with CaptureQueriesContext(
-        connection,
-    ) as asked:
-        cost_of_waiting(cluster, nodes=3)
-    with CaptureQueriesContext(connection) as known:
-        cost_of_waiting(cluster, nodes=3, price=Decimal(2))
-
-    assert (len(asked), len(known)) == (1, 0)
 
 
 def test_one_statement_reads_the_prices_of_a_whole_board() -> None:
@@ -59,5 +52,6 @@ def test_one_statement_reads_the_prices_of_a_whole_board() -> None:
     with CaptureQueriesContext(connection) as asked:
         found = gpu_prices([one.pk, other.pk, bare.pk])
 
-    assert found == {one.pk: 2, other.pk: 4}
+    assert {cluster: price.usd for cluster, price in found.items()} == {one.pk: 2, other.pk: 4}
+    assert (found[one.pk].source, found[one.pk].since) == ("contract", NOON)
     assert len(asked) == 1

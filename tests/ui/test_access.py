@@ -2,7 +2,7 @@
 
 from django.test import Client
 
-from checks.models import RecheckRequest, Role
+from checks.models import ClusterPrice, RecheckRequest, Role
 from portal.accounts.models import User
 from tests.fleet import Fleet, make_fleet, person
 from tests.ui.conftest import seen_by
@@ -18,10 +18,11 @@ RECHECK = "/clusters/helios/nodes/gpu-001/recheck/"
 ENROL = "/clusters/helios/enrol/"
 EVIDENCE = "/clusters/helios/nodes/gpu-001/evidence/"
 OUTPUT = f"{EVIDENCE}00000000-0000-4000-8000-000000000000/output"
+PRICE = "/clusters/helios/price/"
 
 
 def test_nobody_sees_a_page_without_signing_in(fleet: Fleet) -> None:
-    for path in ("/", "/clusters/", "/status", *PAGES, ENROL, EVIDENCE, OUTPUT):
+    for path in ("/", "/clusters/", "/status", *PAGES, ENROL, PRICE, EVIDENCE, OUTPUT):
         response = Client().get(path)
         assert response.status_code == 302, path
         assert response.headers["Location"].startswith("/accounts/login/?next="), path
@@ -29,7 +30,7 @@ def test_nobody_sees_a_page_without_signing_in(fleet: Fleet) -> None:
 
 def test_a_cluster_of_strangers_looks_like_none_at_all(fleet: Fleet) -> None:
     omar = seen_by(person("omar")).client
-    for path in (*PAGES, ENROL, EVIDENCE, OUTPUT):
+    for path in (*PAGES, ENROL, PRICE, EVIDENCE, OUTPUT):
         absent = omar.get(path.replace("helios", "nowhere"))
         assert omar.get(path).status_code == absent.status_code == 404, path
 
@@ -58,6 +59,14 @@ def test_leads_and_administrators_bring_nodes_in_and_nobody_else(fleet: Fleet) -
     for role in Role:
         status = seen_by(person(role.value, fleet.cluster, role)).client.get(ENROL).status_code
         assert status == (200 if role in (Role.LEAD, Role.ADMIN) else 403), role
+
+
+def test_leads_and_administrators_price_a_gpu_hour_and_nobody_else(fleet: Fleet) -> None:
+    for role in Role:
+        client, may = seen_by(person(role.value, fleet.cluster, role)).client, role in (Role.LEAD, Role.ADMIN)
+        assert client.get(PRICE).status_code == (200 if may else 403), role
+        assert client.post(PRICE, {"amount": "2.10", "reason": "x"}).status_code == (302 if may else 403), role
+    assert {price.by.username for price in ClusterPrice.objects.all()} == {"lead", "admin"}
 
 
 def test_a_superuser_is_administrator_everywhere(fleet: Fleet) -> None:

@@ -1,10 +1,13 @@
 """The page on which a what-if about costs is worked out."""
 
 import csv
+import html
 import io
+import re
 from datetime import datetime
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 
 from checks.models import Role
@@ -25,7 +28,16 @@ def books(fleet: Fleet, now: datetime) -> None:
 
 
 def test_nobody_works_out_costs_without_signing_in() -> None:
-    for path in ("/costs/", "/costs/lines.csv", "/costs/curve.csv", "/costs/prices/"):
+    for path in (
+        "/costs/",
+        "/costs/lines.csv",
+        "/costs/curve.csv",
+        "/costs/prices/",
+        "/costs/article/",
+        "/costs/article.csv",
+        "/costs/rates/",
+        "/costs/estimates/1/",
+    ):
         assert Client().get(path).headers["Location"].startswith("/accounts/login/?next="), path
 
 
@@ -88,3 +100,59 @@ def test_what_a_book_has_no_price_for_is_said_and_not_left_at_nothing(sight: Sig
 
     assert "This price book has no price for keeping checkpoints, requests to the store" in azure
     assert "has no price for" not in sight.text(ARTICLE)
+
+
+def test_the_article_is_worked_out_on_every_way_with_the_true_figure_of_each(sight: Sight) -> None:
+    """12,000 GB: 0 beside, 540 through NAT, 1,062.20 to the internet, 480 accelerated; never 1,200."""
+    rows = {
+        row["way"]: row["usd_for_12000_gb"] for row in csv.DictReader(io.StringIO(sight.text("/costs/article.csv")))
+    }
+
+    assert (rows["same_region"], rows["into"], rows["nat"], rows["internet"], rows["accelerated"]) == (
+        "0.00", "0.00", "540.00", "1062.20", "480.00",
+    )  # fmt: skip
+    page = sight.text("/costs/article/")
+    for figure in ("1,062.20", "1,028", "1,277"):
+        assert figure in page, figure
+
+
+def test_each_claim_of_the_article_is_judged_with_its_figures(sight: Sight) -> None:
+    """Reference figures: 130 GB = 121 GiB, 182 GB = 169.5 GiB; 200 ms of 512 GPUs 0.20; 50 steps 489; 72 h 253,624."""
+    page = sight.text("/costs/article/")
+
+    for figure in ("130 GB or 121 GiB", "182 GB or 169.5 GiB", "0.0885 USD", "0.20 USD", "489 USD", "253,624 USD",
+                   "8.3 % of the capacity, 7,045 USD a day", "--no_python", "saves nothing", "torchrun"):  # fmt: skip
+        assert figure in page, figure
+
+
+def test_each_ready_scenario_opens_worked_out(sight: Sight) -> None:
+    links = re.findall(r'href="(/costs/\?[^"]+)"', sight.text("/costs/article/").partition('id="sc"')[2])
+
+    assert len(links) == 4
+    for link in links:
+        assert "One thing to mend first" not in sight.text(html.unescape(link))
+
+
+def test_published_rates_stand_with_what_was_counted_and_their_source(sight: Sight) -> None:
+    call_command("prices", "load", "--yes", stdout=io.StringIO())
+    page = sight.text("/costs/rates/")
+
+    for text in ("Meta RSC-1", "6.50", "hardware-type node failures", "https://arxiv.org/abs/2410.21680", "35.32"):
+        assert text in page, text
+
+
+def test_another_currency_names_its_dated_rate_and_says_when_that_is_old(sight: Sight) -> None:
+    call_command("prices", "load", "--yes", stdout=io.StringIO())
+    page = sight.text("/costs/", currency="EUR")
+
+    assert "one US dollar was 0.955566 on 2025-02-21" in page
+    assert "older than 90 days" in page
+
+
+def test_sums_follow_the_currency_and_prices_stay_in_dollars(sight: Sight) -> None:
+    """An hour of 512 GPUs at 6.88 is 3,522.56 USD; at 7.1884 yuan 25,321.57."""
+    call_command("prices", "load", "--yes", stdout=io.StringIO())
+    page = sight.text("/costs/", currency="CNY", provider="aws")
+
+    assert "25,322" in page
+    assert "512 × 6.88" in page

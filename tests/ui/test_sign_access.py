@@ -160,6 +160,8 @@ def _done(lab: Lab, now: datetime) -> Acts:
 NOT_OF_SIGN_OFF = {
     "board", "clusters", "cluster", "cluster_csv", "enrol", "revoke_enrolment", "item", "node", "decision", "recheck",
     "node_item", "status", "verifier", "costs", "costs_csv", "costs_curve", "prices",
+    "price_cluster", "cost_article", "cost_article_csv", "rates", "keep_estimate", "estimate", "estimate_csv",
+    "read_bill",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ KINDS: Dict[str, str] = {
     "config": "how a run is configured: DeepSpeed, Megatron, launch scripts and training code",
     "dataset": "what a dataset holds: format, shards, encoding, duplicates, sensitive texts",
     "tokenizer": "whether two tokenizers are the same, in their files and in what they do",
+    "checkpoint": "how large the checkpoints of a run really are",
     "log": "what a training wrote: its first gradient norm, and how much it logs",
 }
 """Kinds of audits, and what each looks at."""

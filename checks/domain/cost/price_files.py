@@ -12,6 +12,7 @@ from typing import TypeVar
 from checks.domain.cost.base_rates import BaseRate
 from checks.domain.cost.currency import Rate
 from checks.domain.cost.prices import Book, Price, PriceKind
+from checks.domain.cost.studies import PublishedCause, Study
 from checks.domain.errors import CountersignError
 from checks.domain.tables import CatalogueError, Table
 
@@ -54,6 +55,16 @@ def read_currency_rates(path: Path) -> tuple[Rate, ...]:
     """
     (rates,) = _read([path], lambda table: table.each("rate", _currency_rate))
     return rates
+
+
+def read_studies(path: Path) -> tuple[Study, ...]:
+    """The published studies in a file.
+
+    Raises:
+        PricesInvalid: among others where the causes of a study do not add up to its interruptions.
+    """
+    (studies,) = _read([path], lambda table: table.each("study", _study))
+    return studies
 
 
 def _read(paths: Iterable[Path], read: Callable[[Table], T]) -> tuple[T, ...]:
@@ -108,6 +119,25 @@ def _currency_rate(table: Table) -> Rate:
     return Rate(
         currency=table.text("currency"), per_usd=_number(table, "per_usd"), as_of=_day(table),
         source=table.text("source"), verified=table.take("verified", bool, fallback=False),
+    )  # fmt: skip
+
+
+def _study(table: Table) -> Study:
+    causes = table.each("cause", _cause)
+    whole = table.take("interruptions", int, 0)
+    if whole != sum(cause.times for cause in causes):
+        table.note("interruptions", f"is {whole}, and the causes add up to {sum(cause.times for cause in causes)}")
+    return Study(
+        name=table.text("name"), interruptions=whole, days=table.take("days", int, 0),
+        nodes=table.take("nodes", int, 0), as_of=_day(table), source=table.text("source"),
+        verified=table.take("verified", bool, fallback=False), causes=causes,
+    )  # fmt: skip
+
+
+def _cause(table: Table) -> PublishedCause:
+    return PublishedCause(
+        key=table.text("key"), en=table.text("en"), zh=table.text("zh"), times=table.take("times", int, 0),
+        items=frozenset(map(str, table.take("items", list, []))),
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The board: may a job start, what stops it, who must act, and what changed since the reader looked last."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from checks.domain.readiness import Answer
@@ -14,6 +14,7 @@ from checks.selectors.pages_summary import Reports, failing_hosts, reports_by_cl
 from portal.accounts.models import User
 from portal.ui.answers import Counted, answer_of, cluster_sentence, count_answer
 from portal.ui.events import Event, newest, of_enrolled, of_gap, of_groups
+from portal.ui.pages.blocked import Blocked, blocked_nodes
 from portal.ui.pages.waiting import Waiting, waiting_for
 from portal.ui.rules import rules_of
 from portal.ui.stops import Act, Stop, acts_of, stops_of
@@ -63,6 +64,7 @@ class BoardPage:
     acts: tuple[Act, ...]
     since: SincePart
     waiting: tuple[Waiting, ...]
+    blocked: Blocked | None
 
     @property
     def reasons_shown(self) -> int:
@@ -84,6 +86,7 @@ class BoardPage:
             self.since.events,
             self.since.more,
             self.waiting,
+            self.blocked,
         )
 
 
@@ -96,6 +99,9 @@ def board_page(
     focus = next((each for each in answers if each.cluster.slug == asked), next(iter(urgent), None))
     stops = stops_of(focus.answer, cluster=focus.cluster, rules=rules_of(focus.cluster)) if focus else ()
     roles = next((access.roles for access in mine if focus and access.cluster == focus.cluster), frozenset())
+    blocked = blocked_nodes(focus.cluster, focus.answer.nodes_waiting, roles=roles) if focus else None
+    if blocked:
+        stops = tuple(replace(stop, usd_per_hour=blocked.usd_per_hour(stop.nodes)) for stop in stops)
     acts = acts_of(stops, roles=roles, people=people_by_role(focus.cluster) if focus else {})
     return BoardPage(
         clusters=answers,
@@ -104,6 +110,7 @@ def board_page(
         acts=acts,
         since=_since([access.cluster for access in mine], start, is_visit, limit=_room(stops, acts, answers)),
         waiting=waiting_for(user),
+        blocked=blocked,
     )
 
 

@@ -12,7 +12,7 @@ from checks.domain.cost.job import HOUR_S, Job
 from checks.domain.cost.money import Estimate, Input, LineItem, Part, Range
 from checks.domain.cost.prices import Book, Price
 from checks.domain.cost.scenario import Scenario
-from checks.domain.cost.sizes import as_gib
+from checks.domain.cost.sizes import as_gb, as_gib, checkpoint_bytes
 from checks.domain.cost.waiting import Waiting, waiting
 from portal.ui.cost_words import LINES, PARTS
 from portal.ui.money import Span
@@ -137,6 +137,11 @@ class Sum:
     def checkpoint_gib(self) -> Decimal:
         """The same checkpoint as file systems show it."""
         return as_gib(int(self.job.checkpoint_gb * 10**9))
+
+    @property
+    def formula_gb(self) -> Decimal:
+        """What a checkpoint would be by parameters and layout, whatever was measured."""
+        return as_gb(checkpoint_bytes(self.scenario.parameters, self.scenario.layout))
 
     @property
     def checkpoints_a_day(self) -> float:

@@ -15,6 +15,7 @@ from checks.domain.items import Criterion, Item, Texts
 from checks.domain.units import Kind
 from checks.domain.verdicts import NODE_HELD, Cadence, Source, Verdict
 from checks.models import Cluster, Evidence, Node, NodeReadiness
+from checks.selectors.pages_access import ClusterAccess
 from checks.selectors.pages_history import flips_of, gaps_of, rechecks_of
 from checks.selectors.pages_item import ItemCounts, Spread, item_counts, item_over_nodes, item_rows
 from checks.selectors.pages_node import evidence_of, rows_of_item
@@ -24,6 +25,7 @@ from portal.ui.criteria import CriterionLine, Rules
 from portal.ui.events import Event, newest, of_flips, of_gap, of_recheck
 from portal.ui.lines import Line, alike, line_of, load_of, load_said, why
 from portal.ui.matrix import Count
+from portal.ui.pages.blocked import ItemMoney, blocks, money_of_item
 from portal.ui.recheck import Progress, progress_of
 from portal.ui.sentences import closed, joined
 from portal.ui.subjects import subject_label
@@ -83,6 +85,7 @@ class NodeItemPage:
     events: tuple[Event, ...]
     recheck: Progress | None
     recheck_refused: bool
+    money: ItemMoney
 
     @property
     def measured_at(self) -> datetime | None:
@@ -99,12 +102,12 @@ class NodeItemPage:
         """What the page's marker is made of."""
         return (
             self.verdict, self.headline, self.sentence, self.settled_says, self.load, self.others, self.criteria,
-            self.subjects, self.events[:1], self.recheck, self.row.measured_at,
+            self.subjects, self.events[:1], self.recheck, self.row.measured_at, self.money,
         )  # fmt: skip
 
 
 def node_item_page(
-    *, cluster: Cluster, node: Node, rules: Rules, subject: str | None, now: datetime
+    *, access: ClusterAccess, node: Node, rules: Rules, subject: str | None, now: datetime
 ) -> NodeItemPage | None:
     """Collect the page for *subject*, or for the worst one; None where the node has no row of the item."""
     rows = rows_of_item(node, rules.item.key, now=now)
@@ -115,7 +118,7 @@ def node_item_page(
     )
     if row is None:
         return None
-    language, item = get_language() or "en", rules.item
+    language, item, cluster = get_language() or "en", rules.item, access.cluster
     asked, others = rechecks_of(node, item=item.key, limit=EVENTS), item_counts(cluster, item.key, now=now)
     return NodeItemPage(
         cluster=cluster,
@@ -140,6 +143,7 @@ def node_item_page(
         events=_events(cluster, node, row, asked),
         recheck=progress_of(asked, rows, now=now),
         recheck_refused=not _measurable(item),
+        money=money_of_item(cluster, item, nodes=int(blocks(item, Verdict(row.shown))), roles=access.roles),
     )
 
 
@@ -173,6 +177,7 @@ class ItemPage:
     number: int
     pages: int
     rules: RulesInForce
+    money: ItemMoney
 
     @property
     def previous(self) -> str:
@@ -193,15 +198,16 @@ class ItemPage:
             self.counts,
             self.spread,
             [(line.href, line.verdict, line.value) for line in self.lines],
+            self.money,
         )
 
     def _query(self, number: int) -> str:
         return urlencode({"verdict": self.only, "page": number} if self.only else {"page": number})
 
 
-def item_page(*, cluster: Cluster, rules: Rules, only: str, number: str, now: datetime) -> ItemPage:
+def item_page(*, access: ClusterAccess, rules: Rules, only: str, number: str, now: datetime) -> ItemPage:
     """Collect the page; *only* keeps the rows with one verdict."""
-    language, item = get_language() or "en", rules.item
+    language, item, cluster = get_language() or "en", rules.item, access.cluster
     criterion = _numeric(item)
     over, shown = item_over_nodes(cluster, item.key, criterion.fact if criterion else "", now=now), _verdict(only)
     most = min(NODES_A_PAGE, max(1, ROWS_A_PAGE // max(1, rules.profile.expected(item.scope))))
@@ -227,6 +233,7 @@ def item_page(*, cluster: Cluster, rules: Rules, only: str, number: str, now: da
         number=page.number,
         pages=paginator.num_pages,
         rules=rules_in_force(rules, {}),
+        money=money_of_item(cluster, item, nodes=_blocked_by(item, counts), roles=access.roles),
     )
 
 
@@ -324,6 +331,10 @@ def _lines(rows: Sequence[ShownState], *, cluster: Cluster, rules: Rules, langua
     """Rows in their order; neighbours of one node that say the same share a line."""
     for (hostname, *_same), group in groupby(rows, key=lambda row: (row.node.hostname, *alike(row))):
         yield line_of(list(group), cluster=cluster, hostname=hostname, rules=rules, language=language)
+
+
+def _blocked_by(item: Item, counts: ItemCounts) -> int:
+    return sum(number for verdict, number in counts.nodes.items() if blocks(item, verdict))
 
 
 def _measurable(item: Item) -> bool:

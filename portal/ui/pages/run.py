@@ -34,6 +34,8 @@ from portal.accounts.models import User
 from portal.ui import words
 from portal.ui.criteria import Rules
 from portal.ui.gates import Gate, gates_of, still_short
+from portal.ui.pages.blocked import Blocked, blocked_nodes
+from portal.ui.pages.estimate import EstimateShown, latest_estimate
 from portal.ui.rules import rules_of
 from portal.ui.sentences import closed, joined
 from portal.ui.stating import state_href
@@ -91,6 +93,8 @@ class RunPage:
     stages: tuple[tuple[str, str], ...]
     may_move: bool
     may_force: bool
+    blocked: Blocked | None
+    cost: EstimateShown | None
 
     @property
     def open_gates(self) -> int:
@@ -122,7 +126,7 @@ class RunPage:
         """What the page's marker is made of."""
         return (
             self.run.stage, self.decision, self.sentence, self.gates, self.stops, self.waivers,
-            self.override and self.override.pk, [entry.seq for entry in self.entries],
+            self.override and self.override.pk, [entry.seq for entry in self.entries], self.blocked, self.cost,
         )  # fmt: skip
 
 
@@ -160,6 +164,8 @@ def run_page(*, user: User, access: RunAccess, now: datetime) -> RunPage:
         stages=_stages(run),
         may_move=access.may_edit and bool(MOVES[run.stage]),
         may_force=access.may_edit and bool(access.roles & {"lead", "admin"}),
+        cost=latest_estimate(run),
+        blocked=blocked_nodes(run.cluster, answer.nodes_waiting if answer else 0, roles=access.roles),
     )
 
 

@@ -1,5 +1,6 @@
 """Sums of money, prices and shares, as the pages about costs show them."""
 
+from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -8,8 +9,9 @@ from django import template
 from django.template import Context
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import get_language, gettext, ngettext
 
+from checks.domain.cost.studies import PublishedCause, Skipped
 from portal.ui import times
 from portal.ui.money import Purse
 from portal.ui.templatetags.countersign import glyph
@@ -74,6 +76,30 @@ def per_cent(share: float) -> str:
 def day(at: date) -> str:
     """A day, absolute."""
     return at.isoformat()
+
+
+@register.simple_tag
+def causes_told(skipped: Skipped) -> str:
+    """What the interruptions of a study came from, with their numbers."""
+    return ", ".join(f"{cause_told(cause)} ({cause.times})" for cause in skipped.causes)
+
+
+@register.simple_tag
+def cause_told(cause: PublishedCause) -> str:
+    """One published cause in the reader's language."""
+    return cause.told(get_language() or "en")
+
+
+@register.simple_tag
+def share_of(part: int, whole: int) -> str:
+    """A count as its share of another, computed."""
+    return per_cent(part / whole)
+
+
+@register.filter
+def at(held: Sequence[str], place: int) -> str:
+    """What stands at that place."""
+    return held[place]
 
 
 @register.simple_tag

@@ -21,7 +21,7 @@ def node_item(request: PersonRequest, slug: str, hostname: str, item: str) -> Ht
     rules, now = rules_of(access.cluster, node).get(item), timezone.now()
     if rules is None:
         raise Http404
-    page = node_item_page(cluster=access.cluster, node=node, rules=rules, subject=request.GET.get("subject"), now=now)
+    page = node_item_page(access=access, node=node, rules=rules, subject=request.GET.get("subject"), now=now)
     if page is None:
         raise Http404
     stated = state_href(rules.item, access.cluster, access.roles, node=hostname)
@@ -39,7 +39,7 @@ def item(request: PersonRequest, slug: str, item: str) -> HttpResponse:
     if rules is None:
         raise Http404
     page = item_page(
-        cluster=access.cluster,
+        access=access,
         rules=rules,
         only=only if only in WORST_FIRST else "",
         number=request.GET.get("page", "1"),
