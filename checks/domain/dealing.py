@@ -48,9 +48,8 @@ def deal(table: Table, asker: str) -> Pair | None:
 
 def is_over(table: Table) -> bool:
     """Whether nothing is left to learn from those who are present: nobody measures, and no pair could be dealt."""
-    return not (
-        table.busy or next(_wanted(table), None) or next_round(table.nodes, table.trials, frozenset(table.present))
-    )
+    wanted = any(True for _ in _wanted(table))
+    return not (wanted or table.busy or next_round(table.nodes, table.trials, frozenset(table.present)))
 
 
 def _wanted(table: Table) -> Iterator[Pair]:

@@ -83,16 +83,15 @@ def link_facts(server: Told | None, client: Told | None, *, cards: int, gpu: boo
 def _shares(writer: Told, reader: Told, host: str, from_gpu: str) -> dict[str, Scalar]:
     """The weakest card decides; a card whose other end is not known has no limit to be held against."""
     limits = {card.number: card.limit for card in reader.cards}
-    facts: dict[str, Scalar] = {}
-    for name, rate_of in ((host, lambda card: card.host), (from_gpu, lambda card: card.gpu)):
-        shares = [
-            rate / min(card.limit, limits[card.number])
-            for card in writer.cards
-            if card.number in limits and (rate := rate_of(card)) is not None
-        ]
-        if shares:
-            facts[name] = round(min(shares), 4)
-    return facts
+    most = {card.number: min(card.limit, limits[card.number]) for card in writer.cards if card.number in limits}
+    rates = {
+        host: [(card.host, most.get(card.number)) for card in writer.cards],
+        from_gpu: [(card.gpu, most.get(card.number)) for card in writer.cards],
+    }
+    shares = {
+        name: [rate / limit for rate, limit in each if rate is not None and limit] for name, each in rates.items()
+    }
+    return {name: round(min(each), 4) for name, each in shares.items() if each}
 
 
 def _amounts(said: Sequence[Told]) -> dict[str, Scalar]:
