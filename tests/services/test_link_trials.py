@@ -44,7 +44,7 @@ def link(lab: LinkLab, *names: str) -> ScopeState:
     return ScopeState.objects.get(scope="link", item=ITEM, subject=link_subject((ends[0], ends[1])))
 
 
-@pytest.mark.parametrize("size", [2, 3, 5, 8, 33])
+@pytest.mark.parametrize("size", [2, 3, 5, 8])
 def test_a_sound_fleet_is_swept_in_as_many_rounds_as_it_can_be_halved_and_passes(size: int) -> None:
     lab = link_lab(size)
     lab.take()
@@ -68,7 +68,7 @@ def test_a_bad_node_alone_is_named_however_many_there_are(size: int) -> None:
     assert rounds <= ceil(log2(size)) + (size == 3)
 
 
-@pytest.mark.parametrize("size", [3, 5, 8, 33])
+@pytest.mark.parametrize("size", [3, 5, 8])
 def test_a_bad_link_is_named_with_both_ends_and_neither_end_is(size: int) -> None:
     lab = link_lab(size)
     lab.take()
@@ -204,8 +204,11 @@ def test_a_first_node_waits_for_others_only_as_long_as_they_take_to_learn_of_the
 
 def test_a_node_that_comes_late_still_finds_partners_while_they_are_here(four: LinkLab) -> None:
     late = enrolled_machine(four.cluster, "gpu009")
-    four.now += 7 * MINUTE  # nobody waits any more
-    turns = four.ask_all(["gpu001", "gpu002", "gpu003", "gpu004"])
+    four.ask_all()
+    four.now += 7 * MINUTE
+    four.ask_all()  # who waited for others to come asks often, and does not wait any more
+    turns = four.ask_all()
+    assert {turn.do for turn in turns.values()} == {"measure"}
     four.machines["gpu009"] = late
     four.take(["gpu009"])
     assert four.ask("gpu009").do == "wait"
