@@ -1,16 +1,17 @@
 """Nodes that are taken to measure the links between them, and a network in which some of it is slow."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
+from itertools import pairwise
 
-from checks.domain.link_facts import Card, Told
+from checks.domain.link_facts import Card, Told, link_facts
 from checks.domain.windows import WindowKind
-from checks.models import Cluster, LinkTrial, ScopeState, Token, TokenKind
+from checks.models import Cluster, LinkTrial, Node, NodeClaim, ScopeState, Token, TokenKind
 from checks.selectors.links import ITEM, node_subject
 from checks.services.claims import claim_node
 from checks.services.link_items import derive_link_items
-from checks.services.link_trials import Offer, Turn, next_turn, tell_outcome
+from checks.services.link_trials import FIRST_PORT, Offer, Turn, next_turn, tell_outcome
 from checks.services.windows import set_window
 from tests.factories import NOON, SHIPPED, Machine, enrolled_machine, make_cluster, put_catalogue_in_force
 
@@ -39,7 +40,7 @@ class LinkLab:
 
     def token(self, name: str) -> Token:
         """The node's own token."""
-        return Token.objects.get(kind=TokenKind.AGENT, node=self.machines[name].node)
+        return Token.objects.get(kind=TokenKind.AGENT, node__cluster=self.cluster, node__hostname=name)
 
     def take(self, names: Iterable[str] | None = None, *, minutes: int = 240) -> None:
         """Have nodes (all of them) take themselves."""
@@ -88,6 +89,25 @@ class LinkLab:
     def rows(self) -> dict[str, str]:
         """Every node's verdict."""
         return {name: self.row(name).raw for name in self.machines}
+
+
+def prove_links(cluster: Cluster, names: Sequence[str], *, at: datetime) -> None:
+    """Every node of *names* measured with the next one a minute before *at*, and all of it is good and judged."""
+    nodes = {node.hostname: node for node in Node.objects.filter(cluster=cluster, hostname__in=names)}
+    claims = {
+        name: NodeClaim.objects.create(
+            node=node, items=[ITEM], claimed_at=at - ROUND, until=at, ended_at=at, ended_by=NodeClaim.End.RELEASED
+        )
+        for name, node in nodes.items()
+    }
+    good = link_facts(told(FAST), told(FAST), cards=1, gpu=True, names=("one", "other"))
+    for one, other in pairwise(names):
+        LinkTrial.objects.create(
+            cluster=cluster, server=nodes[one], client=nodes[other], server_claim=claims[one],
+            client_claim=claims[other], cards=1, gpu_memory=True, flow_s=7, port=FIRST_PORT, handed_at=at - ROUND,
+            until=at, ended_at=at - 60 * SECOND, facts=good.facts,
+        )  # fmt: skip
+    derive_link_items(now=at)
 
 
 def link_lab(size: int = 0, *names: str, profile: str = "8xh200") -> LinkLab:

@@ -12,10 +12,12 @@ from checks.selectors.packages import PackageView, RunState, current_package, ru
 from checks.selectors.run_gate import AskedRun, ask_run
 from checks.services.attestations import attest
 from checks.services.proofs import Proof
+from checks.services.shared_items import derive_shared_items
 from checks.services.signing import sign_layer
 from portal.accounts.models import User
 from tests.fleet import Fleet, make_fleet
 from tests.lab import MINUTE, NOON
+from tests.link_lab import prove_links
 from tests.people import person
 from tests.runs import a_run
 
@@ -110,6 +112,8 @@ def a_signable_run(*, nodes: Sequence[str] = ("gpu001", "gpu002", "gpu003"), at:
         for minutes in (20, 15, 10, 5, 0):  # long enough under load to prove it, often enough to settle
             tick(fleet, name, at=at - minutes * MINUTE)
     run = a_run(fleet.cluster, ",".join(nodes))
+    prove_links(fleet.cluster, nodes, at=at)
+    derive_shared_items(now=at)
     clerk = person("clerk", fleet.cluster, Role.DATA)
     signing = Signing(fleet, run, clerk)
     for role in (Role.HARDWARE, Role.PLATFORM, Role.DATA, Role.LEAD):
