@@ -13,7 +13,7 @@ import msgspec
 from django.db import transaction
 from django.db.models import Max
 
-from checks.domain.freshness import is_stale, valid_until
+from checks.domain.freshness import is_stale, stale_after, valid_until
 from checks.domain.items import Item
 from checks.domain.link_verdicts import Said, Standing, bad_links, passed_links, standings, worst_of
 from checks.domain.units import Scalar
@@ -31,6 +31,7 @@ from checks.selectors.links import (
     of_this_time,
 )
 from checks.selectors.links import bad_links as known_bad_links
+from checks.selectors.node_words import words_of_nodes
 from checks.selectors.rules import ruleset_for
 from checks.services.cluster_locks import lock_cluster
 from checks.services.evidence import keep_text
@@ -53,7 +54,7 @@ def _derive(cluster: Cluster, now: datetime) -> int:
     cluster = lock_cluster(cluster.pk)
     end_trials(cluster=cluster, now=now)
     changed = _derive_links(cluster, now) if _has_news(cluster) else 0
-    return changed + _derive_runs(cluster, now)
+    return changed + _derive_silent(cluster, now) + _derive_runs(cluster, now)
 
 
 def _has_news(cluster: Cluster) -> bool:
@@ -73,6 +74,23 @@ def _derive_links(cluster: Cluster, now: datetime) -> int:
     told |= {link_subject(pair): one for pair, one in links.items()}
     item = ruleset.items[ITEM]
     return sum(_judge_standing(cluster, item, subject, told[subject], found, names, now) for subject in sorted(told))
+
+
+def _derive_silent(cluster: Cluster, now: datetime) -> int:
+    """Nodes that were to measure and had no trial: they are *unknown* for the reason that their own report gives."""
+    item = ruleset_for(cluster).items[ITEM]
+    valid = stale_after(item.cadence, timedelta(seconds=cluster.interval_s), item) or timedelta()
+    heard = words_of_nodes(cluster, ITEM, since=now - valid, ticks=False)
+    told = {one.word.node: one for one in heard if one.observed_at is not None and not one.word.of_node("trials")}
+    rows = {row.subject: row for row in link_states(cluster)} if told else {}
+    changed = 0
+    for pk, hostname in Node.objects.filter(cluster=cluster, hostname__in=told).values_list("pk", "hostname"):
+        one, row = told[hostname], rows.get(node_subject(str(pk)))
+        at = one.observed_at or now
+        if row is None or (row.raw == Verdict.UNKNOWN and (row.observed_at is None or row.observed_at < at)):
+            problem = one.word.problem or "no link was measured"
+            changed += _store(cluster, item, node_subject(str(pk)), {}, problem, at=at, now=now)
+    return changed
 
 
 def _names_of(nodes: set[str]) -> dict[str, str]:
