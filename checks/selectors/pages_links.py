@@ -24,6 +24,7 @@ class LinkRow:
     ends: tuple[str, ...]
     verdict: Verdict
     value: dict[str, Any]
+    reason: str
     detail: str
     measured_at: datetime | None
 
@@ -48,7 +49,7 @@ def link_rows(cluster: Cluster, node: Node | None = None, *, now: datetime) -> l
         LinkRow(
             ends=tuple(sorted(names.get(end, "") for end in ends)),
             verdict=Verdict.STALE if is_stale(row.valid_until, now) else Verdict(row.raw),
-            value=row.value, detail=row.detail, measured_at=row.observed_at,
+            value=row.value, reason=row.reason, detail=row.detail, measured_at=row.observed_at,
         )
         for ends, row in rows
     ]  # fmt: skip

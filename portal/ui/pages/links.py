@@ -1,7 +1,7 @@
 """The part of a page that tells how the links between nodes are: bad nodes and links by name, with both ends."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.utils.translation import get_language
@@ -11,6 +11,8 @@ from checks.models import Cluster, Node
 from checks.selectors.links import ITEM
 from checks.selectors.pages_links import LinkRow, TrialRow, link_rows, trials_of_node
 from portal.ui.criteria import Rules
+from portal.ui.details import detail_said
+from portal.ui.events import reason_said
 from portal.ui.matrix import Count
 
 #: Lines that the page of a cluster shows; all are counted.
@@ -50,7 +52,8 @@ def links_of_cluster(cluster: Cluster, rules: dict[str, Rules], *, now: datetime
 def links_of_node(node: Node, rules: dict[str, Rules], *, now: datetime) -> LinksSheet | None:
     """The node itself, its links that were ever bad, and its trials; nothing before the first."""
     rows = link_rows(node.cluster, node, now=now) if ITEM in rules else []
-    trials = tuple(trials_of_node(node, now=now)) if ITEM in rules else ()
+    found = trials_of_node(node, now=now) if ITEM in rules else []
+    trials = tuple(replace(trial, problem=detail_said(trial.problem)) for trial in found)
     return _sheet(rules[ITEM], rows, rows, trials) if rows or trials else None
 
 
@@ -73,6 +76,6 @@ def _line(held: Rules, row: LinkRow) -> LinkLine:
         verdict=row.verdict.value,
         value=held.measured([row.value]) if is_measured else "",
         needs=held.needed(row.value) if is_measured else "",
-        why="" if is_measured else row.detail,
+        why="" if row.reason in ("", "criterion") else reason_said(row.reason, row.detail),
         measured_at=row.measured_at,
     )
