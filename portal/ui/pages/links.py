@@ -12,7 +12,6 @@ from checks.selectors.links import ITEM
 from checks.selectors.pages_links import LinkRow, TrialRow, link_rows, trials_of_node
 from portal.ui.criteria import Rules
 from portal.ui.details import detail_said
-from portal.ui.events import reason_said
 from portal.ui.matrix import Count
 
 #: Lines that the page of a cluster shows; all are counted.
@@ -76,6 +75,6 @@ def _line(held: Rules, row: LinkRow) -> LinkLine:
         verdict=row.verdict.value,
         value=held.measured([row.value]) if is_measured else "",
         needs=held.needed(row.value) if is_measured else "",
-        why="" if row.reason in ("", "criterion") else reason_said(row.reason, row.detail),
+        why="" if row.reason in ("", "criterion") else detail_said(row.detail),
         measured_at=row.measured_at,
     )
