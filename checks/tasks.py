@@ -7,6 +7,7 @@ from checks.services.breaker import watch_breakers as watch
 from checks.services.evidence import purge_evidence as purge_texts
 from checks.services.heartbeats import note_alive
 from checks.services.ledger_watch import watch_anchor, watch_chain
+from checks.services.link_items import derive_link_items
 from checks.services.notice_sending import purge_notices, send_notices
 from checks.services.notice_watch import watch_for_notices
 from checks.services.notices import plan_notices
@@ -33,6 +34,7 @@ def sweep_gaps() -> None:
 @shared_task(name="checks.derive_shared_items")
 def derive_shared_items() -> None:
     derive(now=timezone.now())
+    derive_link_items(now=timezone.now())
 
 
 @shared_task(name="checks.watch_breakers")

@@ -78,7 +78,11 @@ HEALTHY: dict[str, Facts] = {
     "rendezvous": {"master": "gpu001:29500", "resolves": True, "reaches": True, "socket_interfaces": 1},
     "python-env-uniform": {"environment": "sha256:" + "e1" * 32},
     "image-uniform": {"present": True, "digest": "sha256:" + "a7" * 32},
+    "net-switch-qos": {"link_layer": "InfiniBand"},
 }  # fmt: skip
+
+#: An item that no node holds, told of the cards of this one.
+_ON_CARDS = {"net-switch-qos": "rdma-link"}
 
 
 @dataclass
@@ -127,7 +131,7 @@ class Fleet:
             _fact(item, subject, name, value, _unit(rules.items[item], name, value), boottime)
             for item in covered
             if item not in problems
-            for subject in rules.subjects(item)
+            for subject in rules.subjects(_ON_CARDS.get(item, item))
             for name, value in _facts(rules.items[item], subject, changed or {}, subjects or {}).items()
         ]
         body = {

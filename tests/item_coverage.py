@@ -7,7 +7,7 @@ import inspect
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from string import ascii_lowercase
@@ -76,20 +76,16 @@ def ways_of(item: Item) -> Iterator[str]:
     """Everything that tells facts of *item*."""
     if item.source is Source.ATTESTED:
         yield "a person states it"
-    for probe in PROBES:
-        if item.key in probe.items:
-            yield f"probe `{probe.name}`, {probe.cadence}"
-    for offline in OFFLINE_PROBES:
-        if item.key in offline.items:
-            yield f"probe `{offline.name}`, offline"
-    for audit, items in audits().items():
-        if item.key in items:
-            yield f"`audit {audit}`"
-    for tool, reader in TOOLS.items():
-        if f'"{item.key}"' in inspect.getsource(sys.modules[reader.__module__]):
-            yield f"output of `{tool}`"
+    yield from (f"probe `{one.name}`, {one.cadence}" for one in PROBES if item.key in one.items)
+    yield from (f"probe `{one.name}`, offline" for one in OFFLINE_PROBES if item.key in one.items)
+    yield from (f"`audit {audit}`" for audit, items in audits().items() if item.key in items)
+    yield from (f"output of `{tool}`" for tool, reader in TOOLS.items() if f'"{item.key}"' in _source_of(reader))
     if item.key in FROM_NODES:
         yield "the portal, from all nodes"
+
+
+def _source_of(reader: Callable[..., object]) -> str:
+    return inspect.getsource(sys.modules[reader.__module__])
 
 
 def audits() -> Mapping[str, frozenset[str]]:

@@ -18,6 +18,7 @@ from portal.accounts.models import User
 from tests.audited import audit_run
 from tests.fleet import Fleet, make_fleet
 from tests.lab import MINUTE, NOON
+from tests.link_lab import prove_links
 from tests.people import person
 from tests.runs import a_run
 
@@ -111,6 +112,7 @@ def a_signable_run(*, nodes: Sequence[str] = ("gpu001", "gpu002", "gpu003"), at:
         fleet.report(name, at=at - 29 * MINUTE, cadence="run", changed=BOUND)
         fleet.report(name, at=at - 28 * MINUTE, cadence="offline")
     run = a_run(fleet.cluster, ",".join(nodes))
+    prove_links(fleet.cluster, nodes, at=at)
     for minutes in (20, 15, 10, 5, 0):  # long enough under load to prove it, often enough to settle
         for name in nodes:
             tick(fleet, name, at=at - minutes * MINUTE)

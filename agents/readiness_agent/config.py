@@ -60,6 +60,9 @@ class Config(NamedTuple):
     s3_region: str = ""
     s3_prefix: str = ""
     s3_credentials: str = ""
+    rdma_address: str = ""
+    rdma_devices: str = ""
+    rdma_ports: str = "18515-19026"
 
     def probe_context(self) -> ProbeContext:
         """The part of it that probes may know."""

@@ -20,6 +20,8 @@ from checks.domain.units import Threshold, as_number
 from checks.domain.verdicts import Reason, Verdict
 from checks.domain.versions import least_version, version
 
+_MINUTE_S = 60
+
 Read = Callable[[Criterion, Sample], Reading | Outcome]
 Check = Callable[[Criterion, Sample, Reading], Outcome]
 
@@ -42,9 +44,13 @@ def too_little(criterion: Criterion, sample: Sample) -> Outcome:
         return found
     measured, asked = sample.value.get("facts", {}).get(criterion.fact), criterion.threshold
     if sample.item.facts.get(criterion.fact) == "seconds" and asked is not None and measured is not None:
-        minutes = f"{as_number(measured) / 60:.3g} of {as_number(asked) / 60:g} min"
-        return unknown(Reason.NOT_JUDGED, f"too short: {minutes}")
+        return unknown(Reason.NOT_JUDGED, f"too short: {_spans(as_number(measured), as_number(asked))}")
     return unknown(Reason.NOT_JUDGED, f"measured too little: {found.detail}")
+
+
+def _spans(measured: float, asked: float) -> str:
+    """Two lengths in the unit that fits the longer one."""
+    return f"{measured / 60:.3g} of {asked / 60:g} min" if asked >= _MINUTE_S else f"{measured:.3g} of {asked:g} s"
 
 
 def read(criterion: Criterion, sample: Sample) -> Reading | Outcome:

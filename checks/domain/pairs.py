@@ -15,7 +15,7 @@ How many rounds that takes, with one fault among *n* nodes (``tests/domain/test_
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, takewhile
 
@@ -113,17 +113,17 @@ def blame(nodes: Sequence[str], trials: Iterable[Trial]) -> Blame:
     )
 
 
-def next_round(nodes: Sequence[str], trials: Sequence[Trial]) -> Round:
+def next_round(nodes: Sequence[str], trials: Sequence[Trial], present: Collection[str] | None = None) -> Round:
     """Pairs that can decide about suspects, and about nodes nobody measured with; empty when nothing is left to learn.
 
     Each gets a partner that it was never paired with: one that is cleared if there is one (its failure then counts),
-    else another undecided one (a pass clears both).
+    else another undecided one (a pass clears both). Only nodes that are *present* are paired; all are, where None.
     """
     known = _Known.of(nodes, trials)
     found = blame(nodes, trials)
     met = {frozenset(trial.pair) for trial in trials}
-    undecided = [*found.suspects, *found.untested]
-    free = [node for node in nodes if node in known.cleared] + undecided
+    undecided = [node for node in (*found.suspects, *found.untested) if present is None or node in present]
+    free = [node for node in nodes if node in known.cleared and (present is None or node in present)] + undecided
     pairs: list[Pair] = []
     for node in undecided:
         if node in free:

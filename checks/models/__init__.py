@@ -15,6 +15,7 @@ from checks.models.costs import (
 )
 from checks.models.history import Flip, Gap
 from checks.models.ledger import LedgerAnchor, LedgerEntry, LedgerWatch
+from checks.models.links import LinkSeat, LinkSide, LinkTrial
 from checks.models.notices import Notice, NoticeMark
 from checks.models.reports import Evidence, NodeMemory, Report, ReportReceipt, ValueRollup
 from checks.models.runs import OVER, Run, RunEvidence, RunNode, RunStart, Stage, StartKind
@@ -65,6 +66,9 @@ __all__ = [
     "LedgerAnchor",
     "LedgerEntry",
     "LedgerWatch",
+    "LinkSeat",
+    "LinkSide",
+    "LinkTrial",
     "MaintenanceWindow",
     "Manifest",
     "ManifestBlob",

@@ -23,6 +23,8 @@ class Cluster(models.Model):
     accept_replay = models.BooleanField(_("accept replayed captures"), default=False)
     training_env = models.CharField(_("training environment"), max_length=16, default="host")
     health_serves_as_launch = models.BooleanField(_("health may serve as a launch answer"), default=False)
+    # Each pair of nodes measures its link, and not only the pairs of a sweep: n - 1 rounds instead of log2 n.
+    every_link = models.BooleanField(_("measure every link between nodes"), default=False, db_default=False)
     # The rules in force, profile key -> digest of item versions, profile and overrides (``Ruleset.judged_under``).
     judged_under = models.JSONField(_("rules in force"), default=dict, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)

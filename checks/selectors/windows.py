@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 from checks.domain.profiles import Ruleset
 from checks.domain.verdicts import Cadence, Source, Verdict
 from checks.domain.windows import DailyWindow, WindowKind, known_zone, next_opening, open_until
-from checks.models import Cluster, MaintenanceWindow, Node, NodeClaim, NodeItemState
+from checks.models import Cluster, MaintenanceWindow, Node, NodeClaim, NodeItemState, ScopeState
+from checks.models.states import JudgedRow
+from checks.selectors.links import node_subject
 
 # Offline evidence is renewed before it ends: not every window has room for every node.
 RENEW_BEFORE_END = timedelta(days=2)
@@ -56,19 +58,20 @@ def offline_items_due(node: Node, ruleset: Ruleset, now: datetime) -> tuple[str,
     if not wanted or window_open_until(node.cluster, now) is None or open_claim(node, now) is not None:
         return ()
     rows = NodeItemState.objects.filter(node=node, item__in=wanted)
-    measured: dict[str, list[NodeItemState]] = {key: [] for key in wanted}
-    for row in rows:
+    links = ScopeState.objects.filter(cluster=node.cluster_id, item__in=wanted, subject=node_subject(str(node.pk)))
+    measured: dict[str, list[JudgedRow]] = {key: [] for key in wanted}
+    for row in (*rows, *links):
         measured[row.item].append(row)
     due = [(_oldest(held), key) for key, held in measured.items() if any(_is_due(row, now) for row in held) or not held]
     return tuple(key for _, key in sorted(due))
 
 
-def _oldest(rows: Sequence[NodeItemState]) -> datetime:
+def _oldest(rows: Sequence[JudgedRow]) -> datetime:
     never = datetime(1970, 1, 1, tzinfo=UTC)
     return min((row.observed_at or never for row in rows), default=never)
 
 
-def _is_due(row: NodeItemState, now: datetime) -> bool:
+def _is_due(row: JudgedRow, now: datetime) -> bool:
     if row.observed_at is None or row.valid_until is None:
         return True
     if row.raw in (Verdict.FAIL, Verdict.UNKNOWN):

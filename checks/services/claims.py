@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from checks.domain.errors import CountersignError
 from checks.models import Cluster, Node, NodeClaim, RunNode, Stage, Token
@@ -23,7 +23,8 @@ from checks.services.plans import require_active
 LONGEST_CLAIM: Final = 240
 #: A window that ends within this is as good as over.
 SHORTEST_CLAIM: Final = timedelta(minutes=1)
-_ENGAGED: Final = (Stage.CLEARED, Stage.RUNNING)
+#: Stages in which a run may be on its nodes.
+ENGAGED: Final = (Stage.CLEARED, Stage.RUNNING)
 
 
 class ClaimRefused(CountersignError):
@@ -86,10 +87,20 @@ def _end(claim: NodeClaim | None, how: NodeClaim.End, hostname: str, cluster: Cl
 
 
 def _locked(token: Token, hostname: str) -> Node:
-    """The token's node, locked; the name in the address must be its own."""
+    """The token's node, locked."""
+    return own_node(token, hostname, Node.objects.select_for_update(no_key=True, of=("self",)))
+
+
+def own_node(token: Token, hostname: str, nodes: QuerySet[Node]) -> Node:
+    """The token's node, read from *nodes*; the name in the address must be its own.
+
+    Raises:
+        NodeRetired: the node or its cluster takes no part any more.
+        ClaimRefused: ``wrong_node``.
+    """
     if token.node_id is None:
         raise CountersignError("This token belongs to no node; use the agent's own.", code="not_an_agent", status=403)
-    node = Node.objects.select_for_update(no_key=True, of=("self",)).select_related("cluster").get(pk=token.node_id)
+    node = nodes.select_related("cluster").get(pk=token.node_id)
     require_active(
         node.hostname, retired=node.retired_at is not None, cluster_closed=node.cluster.closed_at is not None
     )
@@ -112,7 +123,7 @@ def _require_claimable(node: Node, wanted: list[str]) -> None:
 
 
 def _require_free(node: Node, now: datetime) -> None:
-    run = RunNode.objects.filter(node=node, run__stage__in=_ENGAGED).values_list("run__slug", "run__stage").first()
+    run = RunNode.objects.filter(node=node, run__stage__in=ENGAGED).values_list("run__slug", "run__stage").first()
     if run is not None:
         raise ClaimRefused(
             f"{node.hostname} is in the pool of {run[0]}, which is {run[1]}; measure it when that has ended.",

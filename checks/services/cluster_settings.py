@@ -23,6 +23,7 @@ CHANGEABLE = frozenset(
         "min_settle_gap_s",
         "accept_replay",
         "health_serves_as_launch",
+        "every_link",
     }
 )
 

@@ -1,7 +1,7 @@
 """Raw text behind verdicts, stored once however many reports carry it."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from django.db.models import Exists, OuterRef
@@ -12,6 +12,7 @@ from checks.services.report_v1 import EvidenceV1
 
 # A text is stored with the row that names it; the day is for reports that bring it again just now.
 _YOUNG = timedelta(days=1)
+_LONGEST_TEXT = 4096
 
 
 class EvidenceRow(Struct):
@@ -35,6 +36,18 @@ def evidence_rows(sent: Iterable[EvidenceV1]) -> list[tuple[EvidenceRow, list[st
 def digest_of(text: str) -> str:
     """SHA-256 of the text's UTF-8 bytes, in hex."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def keep_text(probe: str, said: Sequence[str], *, now: datetime) -> str:
+    """Store who said what, a line each, and return its name; empty where there is nothing to show."""
+    text = "\n".join(said)
+    if not text:
+        return ""
+    kept = text[:_LONGEST_TEXT]
+    digest = digest_of(kept)
+    found = Evidence(digest=digest, probe=probe, text=kept, truncated=len(kept) < len(text), stored_at=now)
+    Evidence.objects.bulk_create([found], ignore_conflicts=True)
+    return digest
 
 
 def purge_evidence(*, now: datetime) -> int:

@@ -12,17 +12,16 @@ from checks.domain.freshness import stale_after, valid_until
 from checks.domain.items import Item
 from checks.domain.shared_items import FROM_NODES, Derived, lossless_classes
 from checks.domain.verdicts import Cadence, Scope, Verdict
-from checks.models import OVER, Cluster, Evidence, RunNode, ScopeState, Stage
+from checks.models import OVER, Cluster, RunNode, ScopeState, Stage
 from checks.selectors.node_words import Heard, words_of_nodes
 from checks.selectors.rules import ruleset_for
-from checks.services.evidence import digest_of
+from checks.services.evidence import keep_text
 from checks.services.judging import judge_derived
 from checks.services.scope_rows import as_state, lock_scope_row, write_back
 
 LOSSLESS: Final = "net-switch-qos"
 RENDEZVOUS: Final = "rendezvous"
 _TOPOLOGY: Final = "net-topology-map"
-_LONGEST_TEXT: Final = 4096
 #: Until a run goes on, its nodes must find each other, a draft's too: it can be signed. Then its ranks hold the port.
 _GATHERING: Final = (Stage.DRAFT, Stage.CHECKING, Stage.REHEARSING, Stage.SIGNOFF, Stage.CLEARED)
 
@@ -78,7 +77,7 @@ def _judge(cluster: Cluster, item: Item, heard: Sequence[Heard], now: datetime) 
     )
     after.observed_at = min(times)
     after.valid_until = valid_until(min(times), item.cadence, timedelta(seconds=cluster.interval_s), item)
-    after.evidence = _keep_text(item, derived.said, now)
+    after.evidence = keep_text("nodes", derived.said, now=now)
     write_back(row, after)
 
 
@@ -98,15 +97,3 @@ def _switches_are_stated(cluster: Cluster, now: datetime) -> bool:
 def _problems(item: Item, derived: Derived) -> Iterable[Problem]:
     if derived.problem:
         yield Problem(item.key, None, ProblemKind.MISSING, derived.problem)
-
-
-def _keep_text(item: Item, said: Sequence[str], now: datetime) -> str:
-    """Store who said what, and return its name; empty where there is nothing to show."""
-    text = "\n".join(said)
-    if not text:
-        return ""
-    kept = text[:_LONGEST_TEXT]
-    digest = digest_of(kept)
-    found = Evidence(digest=digest, probe="nodes", text=kept, truncated=len(kept) < len(text), stored_at=now)
-    Evidence.objects.bulk_create([found], ignore_conflicts=True)
-    return digest

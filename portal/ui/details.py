@@ -24,6 +24,15 @@ _FORMS: tuple[tuple[str, Promise], ...] = (
      _("nothing states which %(fact)s %(by)s %(version)s needs")),
     (r"(?P<fact>\w+) (?P<value>\S+), needs (?P<sign>[=≠≤≥<>]) (?P<limit>.+)",
      _("%(fact)s is %(value)s, needs %(sign)s %(limit)s")),
+    # What pairs of nodes prove of each other.
+    (r"suspect: slow with (?P<others>.+); measure it with (?P<next>\S+) next to tell whose fault that is",
+     _("suspect: slow with %(others)s; measure it with %(next)s next to tell whose fault that is")),
+    (r"suspect: slow with (?P<others>.+); it needs another partner that is sound to tell whose fault that is",
+     _("suspect: slow with %(others)s; it needs another partner that is sound to tell whose fault that is")),
+    (r"(?P<node>\S+) did not say what it found", _("%(node)s did not say what it found")),
+    (r"(?P<node>\S+): (?P<other>\S+) did not come", _("%(node)s: %(other)s did not come")),
+    (r"no link was measured(?:: .+)?", _("no link was measured")),
+    (r"perftest of one of them writes from no GPU memory", _("perftest of one of them writes from no GPU memory")),
     # The agent's.
     # The reason says that the capture lacks it; here stands what.
     (r"(?P<what>.+): not in this capture", _("%(what)s")),

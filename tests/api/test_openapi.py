@@ -29,6 +29,8 @@ def test_the_gate_and_the_agents_addresses_are_in_it(document: dict[str, Any]) -
         "/api/v1/reports",
         "/api/v1/enroll",
         "/api/v1/agent/plan",
+        "/api/v1/nodes/{hostname}/link-trials",
+        "/api/v1/nodes/{hostname}/link-trials/{trial}",
     } <= document["paths"].keys()
 
 

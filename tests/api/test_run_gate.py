@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from checks.domain.verdicts import Layer
 from checks.models import Role, TokenKind
 from checks.services.overrides import force_open
+from checks.services.shared_items import derive_shared_items
 from checks.services.signing import revoke_signature
 from tests.api.gate_lab import codes
 from tests.api.run_lab import NARROW, RunGate, all_report, grown, narrow_link, told, waived
@@ -169,6 +170,7 @@ def test_signatures_of_the_physical_layer_end_after_three_days(gate: RunGate) ->
     end = NOON + timedelta(hours=72)
     for node in ("gpu001", "gpu002", "gpu003"):
         gate.signing.fleet.report(node, at=end - 10 * MINUTE, cadence="daily")
+    derive_shared_items(now=end - 10 * MINUTE)
     for minutes in (10, 5, 1):
         all_report(gate.signing, end - minutes * MINUTE)
     before, after = gate.at(end - MINUTE), gate.at(end + SECOND)

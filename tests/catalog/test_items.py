@@ -42,6 +42,7 @@ WARNINGS = """
 MEASURED_NOW = """
     gpu-present gpu-clean gpu-ecc gpu-temperature gpu-clock-throttle gpu-pcie-width gpu-pcie-generation gpu-fabric
     gpu-firmware persistence-mode gpu-xid gpu-nvlink-links gpu-nvlink-errors driver-cuda-match rdma-link nic-drop-rate
+    rdma-bandwidth net-switch-qos
     nic-queue-depth nvme-health sysctl-swappiness sysctl-somaxconn sysctl-syn-backlog sysctl-netdev-backlog
     sysctl-file-max ulimit-nofile ulimit-memlock numa-binding cpu-governor clock-sync mem-oom hung-io checkpoint-mount
     checkpoint-atime room-environment iommu-acs shm-size trainer-lib-pinned image-uniform python-env-uniform

@@ -1,6 +1,7 @@
 """A sound node's daily and start facts pass; its tick is held to the checklist with the benchmarks' fleet."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 import pytest
@@ -9,6 +10,7 @@ from checks.domain.evaluation import judge
 from checks.domain.facts import Fact
 from checks.domain.measuring import measure_covered
 from checks.domain.profiles import Ruleset
+from checks.domain.shared_items import NodeWord, lossless_classes
 from checks.domain.verdicts import Cadence
 from checks.management.simulation.sound import NoFactsKnown, SoundNode, Troubles, Work, Writing
 from checks.services.report_v1 import ReportV1
@@ -17,7 +19,7 @@ from tests.lab import our_catalogue
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 RULES = Ruleset.build(our_catalogue(), "8xh200", {})
 NODE = SoundNode(RULES, "gpu001", "boot-1", Work.IDLE, program="test")
-BESIDES = [(one, item) for one in (Cadence.DAILY, Cadence.START) for item in RULES.due(one)]
+BESIDES = [(one, item) for one in (Cadence.DAILY, Cadence.START) for item in RULES.due(one) if item in RULES.of_nodes]
 
 
 def written(cadence: Cadence, *items: str, troubles: Troubles = Troubles()) -> ReportV1:  # noqa: B008  (immutable)
@@ -31,6 +33,17 @@ def test_every_daily_and_start_item_passes(cadence: Cadence, item: str) -> None:
     measured = measure_covered(RULES, item, facts, [], {}, observed_at=NOON, boot_id="boot-1")
 
     assert {judge(RULES.items[item], one.value, now=NOON).verdict for one in measured.values()} == {"pass"}
+
+
+def test_sound_nodes_agree_about_their_lossless_class() -> None:
+    said: dict[str, dict[str, Any]] = {}
+    for one in written(Cadence.DAILY, "net-switch-qos").facts:
+        said.setdefault(one.subject, {})[one.name] = one.value
+    derived = lossless_classes([NodeWord("gpu001", said), NodeWord("gpu002", said)], switches_stated=True)
+
+    assert derived.facts == {
+        "link_layer": "Ethernet", "nics_differing": 0, "traffic_class_mapped": True, "switch_matches": True,
+    }  # fmt: skip
 
 
 def test_a_hung_tool_gives_a_problem_and_no_fact() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import Callable, NamedTuple, Tuple
+from typing import Callable, NamedTuple, Optional, Tuple
 
 from readiness_agent.config import Config
 from readiness_agent.facts import ERROR, CouldNotMeasure, ProbeResult
+from readiness_agent.offline.turns import Turns
 from readiness_agent.source import LiveSource, from_os_error
 
 WORK = ".readiness-agent-offline"
@@ -22,6 +23,8 @@ class Bench(NamedTuple):
     seconds: float
     memory_dir: str
     """Where a probe may keep what it measured in an earlier window."""
+    turns: Optional[Turns] = None
+    """Names partners to measure with; None without a portal."""
 
 
 class OfflineProbe(NamedTuple):

@@ -1,4 +1,6 @@
-"""All offline probes; the short ones first, so that a window that is nearly over still brings something."""
+"""All offline probes: first the one for which nodes wait for each other, then the short ones, so that a window that is
+nearly over still brings something.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,10 @@ from typing import Sequence, Tuple
 from readiness_agent.offline.bench import OfflineProbe
 from readiness_agent.offline.fio import FIO
 from readiness_agent.offline.gpu import ALLREDUCE, BURN, COPIES, MEMTEST
+from readiness_agent.offline.links import LINKS
 from readiness_agent.offline.object_store import OBJECT_STORE
 
-OFFLINE_PROBES: Tuple[OfflineProbe, ...] = (COPIES, ALLREDUCE, FIO, OBJECT_STORE, BURN, MEMTEST)
+OFFLINE_PROBES: Tuple[OfflineProbe, ...] = (LINKS, COPIES, ALLREDUCE, FIO, OBJECT_STORE, BURN, MEMTEST)
 
 
 def offline_items() -> Tuple[str, ...]:

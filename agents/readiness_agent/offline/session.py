@@ -34,6 +34,7 @@ from readiness_agent.offline.bench import (
     configured_directories,
     remove_work_directory,
 )
+from readiness_agent.offline.turns import Turns
 from readiness_agent.offline.watch import Family
 from readiness_agent.processes import Stuck, become_subreaper, c_library, children_of, end_all, families
 from readiness_agent.runner import Outcome
@@ -211,6 +212,6 @@ def _never(source: object, context: object) -> ProbeResult:
     raise AssertionError("an offline probe runs on a bench")
 
 
-def live_bench(config: Config, memory_dir: str) -> Callable[[float], Bench]:
+def live_bench(config: Config, memory_dir: str, turns: Optional[Turns] = None) -> Callable[[float], Bench]:
     """Benches on this machine."""
-    return lambda seconds: Bench(LiveSource(), config, seconds, memory_dir)
+    return lambda seconds: Bench(LiveSource(), config, seconds, memory_dir, turns)

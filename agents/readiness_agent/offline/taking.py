@@ -6,7 +6,7 @@ import os
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from readiness_agent.agent import Agent
-from readiness_agent.config import Config, Paths
+from readiness_agent.config import Config, Paths, read_token
 from readiness_agent.errors import AgentError, log
 from readiness_agent.facts import CouldNotMeasure
 from readiness_agent.files import make_private_directory
@@ -15,6 +15,7 @@ from readiness_agent.node import hostname, now
 from readiness_agent.offline.bench import WORK, OfflineProbe, configured_directories, remove_work_directory
 from readiness_agent.offline.claim import take_node
 from readiness_agent.offline.session import LEAST_SECONDS, Watch, live_bench, run_session
+from readiness_agent.offline.turns import Turns
 from readiness_agent.offline.watch import foreign_use
 from readiness_agent.push import Flushed, flush, store
 from readiness_agent.report import Measured, all_evidence, build_report
@@ -55,7 +56,9 @@ def measure_and_push(agent: Agent, probes: Sequence[OfflineProbe], seconds: Opti
         claim = take_node(agent, items, wanted)
         pushed: Optional[Pushed] = None
         try:
-            measured = _measure(probes, agent.config, agent.paths, lambda: claim.seconds_left, seconds)
+            measured = _measure(
+                probes, agent.config, agent.paths, lambda: claim.seconds_left, seconds, _turns_of(agent)
+            )
             pushed = _push(agent, measured)
             return pushed
         finally:
@@ -65,15 +68,25 @@ def measure_and_push(agent: Agent, probes: Sequence[OfflineProbe], seconds: Opti
 
 
 def _measure(
-    probes: Sequence[OfflineProbe], config: Config, paths: Paths, left: Callable[[], float], seconds: Optional[float]
+    probes: Sequence[OfflineProbe],
+    config: Config,
+    paths: Paths,
+    left: Callable[[], float],
+    seconds: Optional[float],
+    turns: Optional[Turns] = None,
 ) -> Measured:
     if seconds is not None:
         probes = [probe._replace(seconds=min(seconds, probe.seconds)) for probe in probes]
     name = config.hostname.lower() or hostname()
     started = now()
     watch = Watch(lambda own: foreign_use(name, own), left)
-    outcomes = run_session(probes, live_bench(config, paths.state), watch)
+    outcomes = run_session(probes, live_bench(config, paths.state, turns), watch)
     return Measured(outcomes, started, now())
+
+
+def _turns_of(agent: Agent) -> Turns:
+    """The portal for a probe: with a connection of its own, since it measures in a process of its own."""
+    return Turns(agent.config, read_token(agent.paths.token), agent.hostname, agent.paths.in_state("address.json"))
 
 
 def _push(agent: Agent, measured: Measured) -> Pushed:

@@ -32,3 +32,15 @@ def parse_width(text: str) -> int:
     if not found or int(found[1]) not in WIDTHS:
         raise Unreadable(f"{text.strip()[:40]!r} is no width of a PCIe link")
     return int(found[1])
+
+
+def payload_rate(speed: str, lanes: int) -> Optional[float]:
+    """Gb/s that *lanes* carry at *speed* (``32.0 GT/s PCIe``) after their encoding; None for ``Unknown``.
+
+    8b/10b up to generation 2, 128b/130b up to 5, flits of 242 in 256 bytes from 6 on (PCI Express base specification).
+    """
+    generation, found = generation_of_speed(speed), _SPEED.fullmatch(speed.strip())
+    if generation is None or found is None:
+        return None
+    efficiency = 0.8 if generation < 3 else 128 / 130 if generation < 6 else 242 / 256
+    return float(found[1]) * lanes * efficiency

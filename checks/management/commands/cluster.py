@@ -38,6 +38,12 @@ class Command(BaseCommand):
             default=None,
             help="say of healthy nodes that a job may start on them, without a run and its signatures",
         )
+        change.add_argument(
+            "--every-link",
+            action=BooleanOptionalAction,
+            default=None,
+            help="measure the link between each pair of nodes in a window, not only enough pairs to name a bad node",
+        )
         for one in (create, change):
             _add_settings(one)
         close = verbs.add_parser("close", help="take a cluster off the board and the gate; its history stays")
@@ -118,6 +124,6 @@ def _add_settings(parser: ArgumentParser) -> None:
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     names = (
         "name", "provider", "time_zone", "interval_s", "poll_after_s", "min_settle_gap_s", "accept_replay",
-        "health_serves_as_launch", "training_env",
+        "health_serves_as_launch", "training_env", "every_link",
     )  # fmt: skip
     return {name: options[name] for name in names if options.get(name) is not None}

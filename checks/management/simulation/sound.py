@@ -98,7 +98,7 @@ class SoundNode:
         said = [
             (item, subject, name, troubles.changed.get(item, {}).get(name, value), unit)
             for item in items
-            for subject in self.rules.subjects(item)
+            for subject in self.rules.subjects(_TOLD_OF.get(item, item))
             for name, (value, unit) in self._said(item, subject, writing.number).items()
         ]
         names = ("item", "subject", "name", "value", "unit")
@@ -108,6 +108,8 @@ class SoundNode:
         return {**FACTS[item], **_of_profile(self.rules, item), **_moving(item, subject, number, self.work)}
 
 
+#: An item of the whole cluster that a node tells of its cards, as of those of another one.
+_TOLD_OF: Mapping[str, str] = {"net-switch-qos": "rdma-link"}
 _SET = {"configured_state": ("set", "text"), "configured_by": ("/etc/sysctl.d/90-train.conf:1", "text")}
 TICK_FACTS: Mapping[str, Mapping[str, Said]] = {
     "gpu-present": {"gpus_lost": (0, "count")},
@@ -183,6 +185,10 @@ DAILY_FACTS: Mapping[str, Mapping[str, Said]] = {
     "nic-queue-depth": {
         "link_layer": ("Ethernet", "text"), "model": ("ConnectX-7", "text"), "rx_ring": (8192, "count"),
         "tx_ring": (8192, "count"), "channels": (63, "count"),
+    },
+    "net-switch-qos": {
+        "link_layer": ("Ethernet", "text"), "traffic_class_mapped": (True, "bool"),
+        "qos": ("trust dscp, pfc 0,0,0,1,0,0,0,0", "text"),
     },
     "nvme-health": {
         "disks": (8, "count"), "critical_warnings": (0, "count"), "spare_left_min": (90, "percent"),

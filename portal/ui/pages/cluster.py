@@ -26,6 +26,7 @@ from portal.ui.criteria import Rules
 from portal.ui.events import item_href
 from portal.ui.lines import why
 from portal.ui.matrix import Column, Count, Links, Matrix, WholeNodes, draw
+from portal.ui.pages.links import LinksSheet, links_of_cluster
 
 WORST = 25
 
@@ -81,6 +82,7 @@ class ClusterPage:
     worst_total: int
     quiet: tuple[QuietItem, ...]
     shared: tuple[ScopeState, ...]
+    links: LinksSheet | None
 
     @property
     def by_place_class(self) -> str:
@@ -92,7 +94,7 @@ class ClusterPage:
         """What the page's marker is made of."""
         minute = self.reports.newest and self.reports.newest.replace(second=0, microsecond=0)
         lines = [(line.hostname, line.counts, line.item, line.what) for line in self.worst]
-        return self.decision, self.sentence, self.node_count, self.matrix, self.by_place, lines, minute
+        return self.decision, self.sentence, self.node_count, self.matrix, self.by_place, lines, minute, self.links
 
 
 def cluster_page(
@@ -125,6 +127,7 @@ def cluster_page(
         worst_total=seen.worst.total,
         quiet=seen.quiet,
         shared=tuple(state for state in shared_states(cluster) if state.item in rules),
+        links=links_of_cluster(cluster, rules, now=now),
     )
 
 

@@ -22,6 +22,7 @@ from portal.ui.decisions import Decisions, Serial, decisions_about, serials_of
 from portal.ui.events import Event, newest, of_flips, of_gap, of_recheck
 from portal.ui.lines import Line, counts_of, in_catalogue_order, lines_of, waits_for_start
 from portal.ui.matrix import Count
+from portal.ui.pages.links import LinksSheet, links_of_node
 from portal.ui.recheck import Progress, progress_of
 from portal.ui.subjects import subject_label
 
@@ -89,6 +90,7 @@ class NodePage:
     recheck: Progress | None
     serials: tuple[Serial, ...]
     decisions: Decisions
+    links: LinksSheet | None
 
     @property
     def open_groups(self) -> list[LinesGroup]:
@@ -105,7 +107,7 @@ class NodePage:
         """What the page's marker is made of: everything that can change but ages."""
         return (
             self.decision, self.sentence, self.groups, self.counts, self.events[:1], self.recheck, self.node.trouble,
-            self.readiness.last_report_at, self.decisions, self.node.retired_at,
+            self.readiness.last_report_at, self.decisions, self.node.retired_at, self.links,
         )  # fmt: skip
 
 
@@ -150,6 +152,7 @@ def node_page(
         recheck=progress_of(asked, rows, now=now),
         serials=serials_of(node),
         decisions=decisions_about(access, node, {row.subject for row in rows}, now=now),
+        links=links_of_node(node, rules, now=now),
     )
 
 
