@@ -80,7 +80,7 @@ def _derive_silent(cluster: Cluster, now: datetime) -> int:
     """Nodes that were to measure and had no trial: they are *unknown* for the reason that their own report gives."""
     item = ruleset_for(cluster).items[ITEM]
     valid = stale_after(item.cadence, timedelta(seconds=cluster.interval_s), item) or timedelta()
-    heard = words_of_nodes(cluster, ITEM, since=now - valid, ticks=False)
+    heard = words_of_nodes(cluster, ITEM, since=now - valid, ticks=False, now=now)
     told = {one.word.node: one for one in heard if one.observed_at is not None and not one.word.of_node("trials")}
     rows = {row.subject: row for row in link_states(cluster)} if told else {}
     changed = 0
