@@ -16,6 +16,7 @@ from checks.selectors.gate_memory import Memory
 from checks.selectors.readiness import answer_in
 from checks.services.delegations import delegate
 from checks.services.overrides import force_open
+from checks.services.shared_items import derive_shared_items
 from checks.services.signing import revoke_signature
 from checks.services.starts import note_start
 from checks.services.tokens import parse_bearer
@@ -110,6 +111,7 @@ def _rests_on_signatures_of_72_hours(signing: Signing) -> datetime:
     end = NOON + 72 * HOUR
     for name in ("gpu001", "gpu002", "gpu003"):
         signing.fleet.report(name, at=end - 10 * MINUTE, cadence="daily")
+    derive_shared_items(now=end - 10 * MINUTE)
     for minutes in (10, 5, 1):
         all_report(signing, end - minutes * MINUTE)
     return end

@@ -16,6 +16,7 @@ from checks.services.nodes import confirm_node
 from checks.services.people import end_role, grant_role
 from checks.services.permissions import MayNot
 from checks.services.runs import edit_run
+from checks.services.shared_items import derive_shared_items
 from checks.services.signing import AlreadySigned, revoke_signature
 from tests.lab import HOUR, MINUTE, NOON, SECOND
 from tests.people import person
@@ -99,6 +100,7 @@ def test_after_73_hours_both_sign_the_unchanged_physical_layer_again(signing: Si
         signing.fleet.report(name, at=later - 16 * MINUTE, cadence="daily")
         for minutes in (15, 10, 5, 0):
             tick(signing.fleet, name, at=later - minutes * MINUTE)
+    derive_shared_items(now=later)
     assert of_layer(signing, at=later) is SignState.EXPIRED
     again = [signing.sign(Role.HARDWARE, at=later)]
     assert of_layer(signing, at=later) is SignState.HALF
