@@ -18,6 +18,7 @@ from checks.services.rejudge import rejudge_outdated as rejudge
 from checks.services.rollups import roll_up as roll
 from checks.services.shared_items import derive_shared_items as derive
 from checks.services.sweep import sweep_gaps as sweep
+from checks.services.window_item import derive_window_items
 
 
 @shared_task(name="checks.note_worker_alive")
@@ -35,6 +36,7 @@ def sweep_gaps() -> None:
 def derive_shared_items() -> None:
     derive(now=timezone.now())
     derive_link_items(now=timezone.now())
+    derive_window_items(now=timezone.now())
 
 
 @shared_task(name="checks.watch_breakers")

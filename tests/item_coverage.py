@@ -82,6 +82,8 @@ def ways_of(item: Item) -> Iterator[str]:
     yield from (f"output of `{tool}`" for tool, reader in TOOLS.items() if f'"{item.key}"' in _source_of(reader))
     if item.key in FROM_NODES:
         yield "the portal, from all nodes"
+    if item.key == "ops-maintenance-window":
+        yield "the portal, from its windows"
 
 
 def _source_of(reader: Callable[..., object]) -> str:

@@ -53,7 +53,7 @@ MEASURED_NOW = """
 
 AUDITED_NOW = """
     amp-config parallel-layout collective-timeout checkpoint-api checkpoint-tag zero-offload-compat tokenizer-parity
-    tokenizer-fast ops-error-dump scheduler-fit
+    tokenizer-fast ops-error-dump scheduler-fit ops-maintenance-window
 """
 
 OFFLINE = """
