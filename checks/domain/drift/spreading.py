@@ -1,0 +1,102 @@
+"""How the values of each setting spread over nodes, without looking at every setting of every node.
+
+Fingerprints of a cluster are told as what differs from a few bases: a setting that no node has of its own is counted
+by bases.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from checks.domain.drift.prints import Base, IsNoise, Print, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How often each value of one setting was seen; what is not known is not counted."""
+
+    name: str
+    counts: Mapping[Value, int]
+
+    @property
+    def known(self) -> int:
+        """Nodes of which the value is known."""
+        return sum(self.counts.values())
+
+    @property
+    def has_usual(self) -> bool:
+        """Whether more than half of the nodes agree."""
+        return 2 * max(self.counts.values(), default=0) > self.known
+
+    @property
+    def usual(self) -> Value:
+        """The value of more than half of the nodes; None where there is no such value."""
+        return max(self.counts, key=lambda value: self.counts[value]) if self.has_usual else None
+
+    @property
+    def odd(self) -> int:
+        """Nodes with another value than the usual one."""
+        return self.known - self.counts[self.usual] if self.has_usual else self.known
+
+    @property
+    def is_same(self) -> bool:
+        """Whether no two nodes differ, as far as is known."""
+        return len(self.counts) < 2
+
+    def share(self, value: Value) -> float:
+        """The part of the known nodes that have *value*, 0 to 1."""
+        return self.counts.get(value, 0) / self.known if self.known else 0.0
+
+
+class Crowd:
+    """Fingerprints of several nodes, ready to be asked about one setting after the other."""
+
+    def __init__(self, prints: Sequence[Print]) -> None:
+        self.prints = prints
+        self._members: dict[Base, list[Print]] = defaultdict(list)
+        self._own: dict[str, list[tuple[Print, Value]]] = defaultdict(list)
+        for one in prints:
+            self._members[one.base].append(one)
+            for name, value in one.own.items():
+                self._own[name].append((one, value))
+
+    def names(self) -> set[str]:
+        """Every setting that any of them has, or has otherwise than its base."""
+        return {*self._own, *(name for base in self._members for name in base.settings)}
+
+    def spread(self, name: str) -> Spread:
+        """How often each value of *name* was seen."""
+        counts: Counter[Value] = Counter()
+        told = self._own.get(name, ())
+        own = Counter(one.base for one, _ in told)
+        for base, members in self._members.items():
+            counts[base.value(name)] += len(members) - own[base]
+        counts.update(value for _, value in told)
+        known = {value: count for value, count in counts.items() if value is not None and count}
+        return Spread(name, known)
+
+    def others(self, name: str, usual: Value) -> list[tuple[str, Value]]:
+        """The nodes whose value of *name* is known and not *usual*, by name."""
+        found = [(one.node, value) for one, value in self._own.get(name, ())]
+        own = {node for node, _ in found}
+        for base, members in self._members.items():
+            if base.value(name) != usual:
+                found += [(one.node, base.value(name)) for one in members if one.node not in own]
+        return sorted((node, value) for node, value in found if value is not None and value != usual)
+
+
+def quiet_names(crowds: Iterable[Crowd], is_noise: IsNoise) -> tuple[list[str], int]:
+    """All settings that say something, and how many do not."""
+    names = set[str]().union(*(crowd.names() for crowd in crowds))
+    quiet = [name for name in names if not is_noise(name)]
+    return quiet, len(names) - len(quiet)
+
+
+def by_value(nodes: Iterable[tuple[str, Value]]) -> Iterator[tuple[Value, list[str]]]:
+    """Nodes by what they have, the rarest value first."""
+    found: dict[Value, list[str]] = defaultdict(list)
+    for node, value in nodes:
+        found[value].append(node)
+    yield from sorted(found.items(), key=lambda entry: (len(entry[1]), str(entry[0])))
