@@ -5,6 +5,7 @@ from django.urls import path
 from checks.api import gate_urls, run_urls
 from checks.api.claims import ClaimView
 from checks.api.enroll import EnrollView
+from checks.api.fingerprints import FingerprintView
 from checks.api.plan import PlanView
 from checks.api.reports import ReportView
 
@@ -12,6 +13,7 @@ urlpatterns = [
     path("api/v1/enroll", EnrollView.as_view(), name="enroll"),
     path("api/v1/reports", ReportView.as_view(), name="reports"),
     path("api/v1/nodes/<str:hostname>/claim", ClaimView.as_view(), name="node-claim"),
+    path("api/v1/agent/fingerprint", FingerprintView.as_view(), name="agent-fingerprint"),
     path("api/v1/agent/plan", PlanView.as_view(), name="agent-plan"),
     *run_urls.urlpatterns,
     *gate_urls.urlpatterns,

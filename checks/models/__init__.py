@@ -13,6 +13,7 @@ from checks.models.costs import (
     PriceBook,
     PriceRow,
 )
+from checks.models.drift import Fingerprint, FingerprintChange, NodeFingerprint, SettingItem, SettingItemAct
 from checks.models.history import Flip, Gap
 from checks.models.ledger import LedgerAnchor, LedgerEntry, LedgerWatch
 from checks.models.notices import Notice, NoticeMark
@@ -58,6 +59,8 @@ __all__ = [
     "DelegationEnd",
     "Estimate",
     "Evidence",
+    "Fingerprint",
+    "FingerprintChange",
     "Flip",
     "Gap",
     "Heartbeat",
@@ -71,6 +74,7 @@ __all__ = [
     "Membership",
     "Node",
     "NodeClaim",
+    "NodeFingerprint",
     "NodeItemState",
     "NodeMemory",
     "NodeReadiness",
@@ -94,6 +98,8 @@ __all__ = [
     "RunNode",
     "RunStart",
     "ScopeState",
+    "SettingItem",
+    "SettingItemAct",
     "Signature",
     "SignoffPackage",
     "Stage",

@@ -24,6 +24,14 @@ class Recheck:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingWanted:
+    """An item of the cluster's own, and the setting that it asks for."""
+
+    item: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Items a cadence, when to come again (seconds), and what is asked for besides.
 
@@ -40,6 +48,7 @@ class Plan:
     offline: tuple[str, ...]
     recheck: tuple[Recheck, ...]
     allow: dict[str, bool]
+    settings: tuple[SettingWanted, ...]
 
 
 def plan_of(
@@ -60,6 +69,7 @@ def plan_of(
         offline=offline,
         recheck=rechecks,
         allow={"disruptive": bool(offline)},
+        settings=tuple(SettingWanted(item, name) for item, name in sorted(ruleset.settings.items())),
     )
 
 
