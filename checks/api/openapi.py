@@ -103,6 +103,7 @@ PLAN: Final = shape(
         "recheck": {"type": "array", "items": shape({"id": {"type": "integer"}, "items": _STRINGS})},
         "allow": {"type": "object", "additionalProperties": {"type": "boolean"}},
         "settings": {"type": "array", "items": shape({"item": _STRING, "name": _STRING})},
+        "fingerprint": {**_SECONDS, "description": "seconds between two readings of all settings"},
     }
 )
 FINGERPRINT_ANSWER: Final = shape(

@@ -52,7 +52,8 @@ class Catalogue:
     """Every item and hardware profile of one version; items in the order in which a reader meets them.
 
     ``labels`` name facts for people, by fact, or by ``item.fact`` where a fact means something else in one item;
-    ``reference`` are tables about products, which hold for every profile; ``noise`` names settings that differ by nature.
+    ``reference`` are tables about products, which hold for every profile; ``noise`` names settings that differ by
+    nature.
     ``files`` is what the catalogue was read from; it is kept so that the database stores exactly what was loaded.
     """
 
@@ -106,12 +107,13 @@ class Catalogue:
         items = _compare("item", self.items, other.items)
         profiles = _compare("profile", self.profiles, other.profiles)
         before: Mapping[str, Reference | Noise] = {"reference": self.reference, "noise": self.noise}
-        tables = _compare("table", before, {"reference": other.reference, "noise": other.noise})
+        after: Mapping[str, Reference | Noise] = {"reference": other.reference, "noise": other.noise}
+        tables = _compare("table", before, after)
         return (*items, *profiles, *tables)
 
 
 def load_catalogue(path: Path) -> Catalogue:
-    """Read ``catalogue.toml``, one file a layer, the tables of reference, the noise and ``profiles/*.toml`` under *path*.
+    """Read ``catalogue.toml``, one file a layer, tables of reference, the noise and ``profiles/*.toml`` under *path*.
 
     Raises:
         CatalogueInvalid: every mistake that was found, each with its file, item and key.

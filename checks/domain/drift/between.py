@@ -34,8 +34,11 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True)
 class Contrasts:
-    """What tells A from B. ``unlike``: settings that have no usual value on a side, so that nothing can be said of them;
-    ``one_sided``: settings that are known on one side only."""
+    """What tells A from B.
+
+    ``unlike`` counts settings without a usual value on a side, of which nothing can be said; ``one_sided`` those that
+    are known on one side only.
+    """
 
     contrasts: tuple[Contrast, ...]
     unlike: int

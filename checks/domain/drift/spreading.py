@@ -55,36 +55,46 @@ class Crowd:
 
     def __init__(self, prints: Sequence[Print]) -> None:
         self.prints = prints
-        self._members: dict[Base, list[Print]] = defaultdict(list)
-        self._own: dict[str, list[tuple[Print, Value]]] = defaultdict(list)
+        members: dict[Base, list[Print]] = defaultdict(list)
         for one in prints:
-            self._members[one.base].append(one)
-            for name, value in one.own.items():
-                self._own[name].append((one, value))
+            members[one.base].append(one)
+        self._groups = [(base, len(nodes), _owners(nodes)) for base, nodes in members.items()]
 
     def names(self) -> set[str]:
         """Every setting that any of them has, or has otherwise than its base."""
-        return {*self._own, *(name for base in self._members for name in base.settings)}
+        return {name for base, _, owners in self._groups for names in (base.settings, owners) for name in names}
 
     def spread(self, name: str) -> Spread:
         """How often each value of *name* was seen."""
         counts: Counter[Value] = Counter()
-        told = self._own.get(name, ())
-        own = Counter(one.base for one, _ in told)
-        for base, members in self._members.items():
-            counts[base.value(name)] += len(members) - own[base]
-        counts.update(value for _, value in told)
-        known = {value: count for value, count in counts.items() if value is not None and count}
-        return Spread(name, known)
+        for base, nodes, owners in self._groups:
+            told = owners.get(name, ())
+            counts[base.value(name)] += nodes - len(told)
+            if told:
+                counts.update([one.own[name] for one in told])
+        return Spread(name, {value: count for value, count in counts.items() if value is not None and count})
 
     def others(self, name: str, usual: Value) -> list[tuple[str, Value]]:
         """The nodes whose value of *name* is known and not *usual*, by name."""
-        found = [(one.node, value) for one, value in self._own.get(name, ())]
-        own = {node for node, _ in found}
-        for base, members in self._members.items():
-            if base.value(name) != usual:
-                found += [(one.node, base.value(name)) for one in members if one.node not in own]
+        found = ((one.node, one.value(name)) for one in self._candidates(name, usual))
         return sorted((node, value) for node, value in found if value is not None and value != usual)
+
+    def _candidates(self, name: str, usual: Value) -> Iterator[Print]:
+        """Those that have a value of their own, and all whose base has another one than *usual*."""
+        bases = {base for base, _, _ in self._groups if base.value(name) != usual}
+        if bases:
+            yield from (one for one in self.prints if one.base in bases or name in one.own)
+        else:
+            yield from (one for _, _, owners in self._groups for one in owners.get(name, ()))
+
+
+def _owners(prints: Iterable[Print]) -> Mapping[str, Sequence[Print]]:
+    """By setting, who has a value of their own."""
+    owners: dict[str, list[Print]] = defaultdict(list)
+    for one in prints:
+        for name in one.own:
+            owners[name].append(one)
+    return owners
 
 
 def quiet_names(crowds: Iterable[Crowd], is_noise: IsNoise) -> tuple[list[str], int]:
