@@ -72,23 +72,53 @@ def profiles_in(cluster: Cluster) -> tuple[str, ...]:
 
 def prints_now(nodes: Iterable[Node]) -> Prints:
     """What *nodes* are set to now."""
-    return _read(_NOW, [node.pk for node in nodes], {})
+    asked = [node.pk for node in nodes]
+    return _told(_rows(_NOW, asked), None, len(asked))
 
 
 def prints_at(nodes: Iterable[Node], at: datetime) -> Prints:
     """What *nodes* were set to at that moment; those that had sent nothing by then are not among them."""
-    return _read(_THEN, [node.pk for node in nodes], {"at": at})
+    asked = [node.pk for node in nodes]
+    return _told(_rows(_THEN, asked, at=at), None, len(asked))
 
 
-def _read(had: str, nodes: Sequence[UUID], more: Mapping[str, datetime]) -> Prints:
-    noise = noise_in_force()
+@dataclass(frozen=True, slots=True)
+class SinceThen:
+    """Fingerprints of the same nodes at a moment and now, told by the same bases."""
+
+    before: Prints
+    after: Prints
+
+
+def prints_since(nodes: Iterable[Node], at: datetime) -> SinceThen:
+    """What *nodes* were set to at that moment, and what they are set to now."""
+    asked = [node.pk for node in nodes]
+    then, now = _rows(_THEN, asked, at=at), _rows(_NOW, asked)
+    bases = _bases(_digests([*then, *now]))
+    return SinceThen(_told(then, bases, len(asked)), _told(now, bases, len(asked)))
+
+
+_Row = tuple[str, str, str | None, datetime, str | None, str | None]
+
+
+def _rows(had: str, nodes: Sequence[UUID], **more: datetime) -> list[_Row]:
     with connection.cursor() as cursor:
-        cursor.execute(had + _TOLD, {"nodes": list(nodes), "filter": noise.digest, **more})
-        rows = cursor.fetchall()
-    bases = _bases({base or sha256 for _, sha256, base, *_ in rows})
-    prints = tuple(Print(name, bases[base or sha256], _own(*told)) for name, sha256, base, _, *told in rows)
+        cursor.execute(had + _TOLD, {"nodes": list(nodes), "filter": noise_in_force().digest, **more})
+        rows: list[_Row] = cursor.fetchall()
+    return rows
+
+
+def _digests(rows: Iterable[_Row]) -> set[str]:
+    return {base or sha256 for _, sha256, base, *_ in rows}
+
+
+def _told(rows: Sequence[_Row], bases: Mapping[str, Base] | None, asked: int) -> Prints:
+    bases = _bases(_digests(rows)) if bases is None else bases
+    prints = tuple(
+        Print(name, bases[base or sha256], _own(quiet, noisy)) for name, sha256, base, _, quiet, noisy in rows
+    )
     oldest = min(((name, seen_at) for name, _, _, seen_at, *_ in rows), key=lambda one: one[1], default=None)
-    return Prints(prints, len(nodes), oldest)
+    return Prints(prints, asked, oldest)
 
 
 def _own(quiet: str | None, noisy: str | None) -> Mapping[str, Any]:

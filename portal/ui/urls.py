@@ -9,6 +9,7 @@ from portal.ui.views.cluster import cluster, cluster_csv, clusters
 from portal.ui.views.costs import costs, costs_csv, curve_csv, prices
 from portal.ui.views.decision import decision
 from portal.ui.views.delegations import delegations, end_given
+from portal.ui.views.drift import accept_setting, drift, drift_csv, end_setting, make_setting
 from portal.ui.views.enrol import enrol, revoke_enrolment
 from portal.ui.views.history import run_history
 from portal.ui.views.item import item, node_item
@@ -44,6 +45,11 @@ urlpatterns = [
     path("clusters/<slug:slug>/nodes/<str:hostname>/decide/<slug:key>/", decision, name="decision"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/recheck/", recheck, name="recheck"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/items/<slug:item>/", node_item, name="node_item"),
+    path("clusters/<slug:slug>/settings/", make_setting, name="make_setting"),
+    path("clusters/<slug:slug>/settings/<int:number>/accept/", accept_setting, name="accept_setting"),
+    path("clusters/<slug:slug>/settings/<int:number>/end/", end_setting, name="end_setting"),
+    path("drift/", drift, name="drift"),
+    path("drift/settings.csv", drift_csv, name="drift_csv"),
     path("costs/", costs, name="costs"),
     path("costs/lines.csv", costs_csv, name="costs_csv"),
     path("costs/curve.csv", curve_csv, name="costs_curve"),

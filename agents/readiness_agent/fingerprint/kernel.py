@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Dict, Iterator, List, Optional, Tuple
+from itertools import islice
+from typing import Dict, Iterator, List, Optional
 
 from readiness_agent.facts import NOT_CAPTURED, CouldNotMeasure
+from readiness_agent.fingerprint.leaving import is_left_out, is_secret
 from readiness_agent.fingerprint.reading import names_in, text_of, together, value_of
 from readiness_agent.parsers.sysctl import parse_sysctl_dump
 from readiness_agent.source import Json, Source
@@ -39,22 +41,21 @@ GOVERNORS = "/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
 def read_sysctls(source: Source) -> Found:
     """Every kernel setting by the name that ``sysctl`` gives it; from its output where a capture holds only that."""
     try:
-        found = source.call(TREE, read_tree)
+        return _found(source.call(TREE, read_tree))
     except CouldNotMeasure as error:
         if error.kind != NOT_CAPTURED:
             raise
-        found = dict(parse_sysctl_dump(source.run(("sysctl", "-a")).stdout))
-    return {str(name): None if value is None else str(value) for name, value in _pairs(found)}
+    return dict(parse_sysctl_dump(source.run(("sysctl", "-a")).stdout))
 
 
 def read_tree() -> Json:
-    """All readable files below ``/proc/sys``, by name; None for one that this user may not read."""
-    found: Dict[str, Json] = {}
-    for path in _files(ROOT):
-        found[sysctl_name(path)] = _read(path)
-        if len(found) >= MOST_FILES:
-            break
-    return found
+    """Name and text of all files below ``/proc/sys``, without what moves by itself and without secrets.
+
+    The text is None where this user may not read it.
+    """
+    named = ((sysctl_name(path), path) for path in _files(ROOT))
+    told = ((name, path) for name, path in named if not (is_left_out(f"sysctl:{name}") or is_secret(name)))
+    return [[name, _read(path)] for name, path in islice(told, MOST_FILES)]
 
 
 def sysctl_name(path: str) -> str:
@@ -117,8 +118,11 @@ def _read(path: str) -> Optional[str]:
         return None  # write-only, or not for this user
 
 
-def _pairs(found: Json) -> List[Tuple[str, Json]]:
-    return list(found.items()) if isinstance(found, dict) else []
+def _found(pairs: Json) -> Found:
+    if not isinstance(pairs, list):
+        return {}
+    named = (pair for pair in pairs if isinstance(pair, list) and len(pair) == 2)
+    return {str(name): None if value is None else str(value) for name, value in named}
 
 
 def _chosen(text: str) -> str:

@@ -77,12 +77,34 @@ class Change:
 
 def changes(before: Print, after: Print, is_noise: IsNoise) -> tuple[Change, ...]:
     """What changed from *before* to *after*, in the order in which people look; nothing where a side is not known."""
+    if before.base is after.base and before.own == after.own:
+        return ()
     names = {*before.own, *after.own}
     if before.base is not after.base:
         names |= {*before.base.settings, *after.base.settings}
     found = (Change(name, before.value(name), after.value(name)) for name in names if not is_noise(name))
     differing = (one for one in found if None not in (one.before, one.after) and one.before != one.after)
     return tuple(sorted(differing, key=lambda one: (place_of(one.name), one.name)))
+
+
+@dataclass(frozen=True, slots=True)
+class SharedChange:
+    """One setting that changed alike on some nodes."""
+
+    change: Change
+    nodes: tuple[str, ...]
+
+
+def shared_changes(before: Sequence[Print], after: Sequence[Print], is_noise: IsNoise) -> tuple[SharedChange, ...]:
+    """What changed on each node that is known on both days; what changed on most nodes first."""
+    earlier = {one.node: one for one in before}
+    nodes: dict[Change, list[str]] = {}
+    for now in after:
+        then = earlier.get(now.node)
+        for change in changes(then, now, is_noise) if then is not None else ():
+            nodes.setdefault(change, []).append(now.node)
+    found = (SharedChange(change, tuple(sorted(hosts))) for change, hosts in nodes.items())
+    return tuple(sorted(found, key=lambda one: (-len(one.nodes), place_of(one.change.name), one.change.name)))
 
 
 def _shares(spread: Spread) -> dict[Value, float]:

@@ -60,6 +60,19 @@ def cohort_drift(prints: Sequence[Print], is_noise: IsNoise) -> CohortDrift:
     )
 
 
+def oddities(node: Print, prints: Sequence[Print], is_noise: IsNoise) -> tuple[tuple[Spread, Value], ...]:
+    """The settings in which *node*, one of *prints*, differs from the usual value, with what it has; ranked alike."""
+    crowd = Crowd(prints)
+    names, _ = quiet_names([crowd], is_noise)
+    spreads = (spread for spread in map(crowd.spread, names) if spread.has_usual and not spread.is_same)
+    found = ((spread, node.value(spread.name)) for spread in spreads)
+    return tuple(
+        (spread, value)
+        for spread, value in sorted(found, key=lambda one: _rank(one[0]))
+        if value is not None and value != spread.usual
+    )
+
+
 def _rank(spread: Spread) -> tuple[int, int, int, str]:
     return spread.odd, len(spread.counts), place_of(spread.name), spread.name
 

@@ -120,13 +120,13 @@ def test_a_long_value_is_sent_as_its_digest() -> None:
 
 
 def test_a_node_with_countless_settings_sends_a_bounded_number() -> None:
-    tree = {f"net.a.s{n:05d}": "1" for n in range(MOST_SETTINGS + 100)}
+    tree = [[f"net.a.s{n:05d}", "1"] for n in range(MOST_SETTINGS + 100)]
 
     assert len(read_fingerprint(captured(records=[("call", "kernel settings", tree)])).settings) == MOST_SETTINGS
 
 
 def test_a_setting_that_may_not_be_read_is_there_and_not_known() -> None:
-    found = read_fingerprint(captured(records=[("call", "kernel settings", {"vm.a": None, "vm.b": "1"})]))
+    found = read_fingerprint(captured(records=[("call", "kernel settings", [["vm.a", None], ["vm.b", "1"]])]))
 
     assert found.settings == {"sysctl:vm.a": None, "sysctl:vm.b": "1"}
 
