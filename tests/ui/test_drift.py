@@ -4,6 +4,7 @@ import csv
 from datetime import datetime, timedelta
 
 import pytest
+from django.test import Client
 
 from checks.domain.setting_items import item_key
 from checks.models import Role
@@ -103,6 +104,22 @@ def test_one_click_of_a_lead_makes_the_setting_an_item(told: Fleet) -> None:
         (RMEM, "212992", quill)
     ]
     assert "Setting net.core.rmem_max" in seen_by(quill).text(answer.headers["Location"])
+
+
+def test_who_may_make_a_setting_an_item_leads_the_cluster(told: Fleet) -> None:
+    form = {"name": RMEM, "equals": "212992"}
+    path = "/clusters/helios/settings/"
+
+    assert Client().post(path, form).headers["Location"].startswith("/accounts/login/?next=")
+    assert seen_by(person("omar")).client.post(path, form).status_code == 404
+    for role in set(Role) - {Role.LEAD, Role.ADMIN}:
+        assert seen_by(person(role.value, told.cluster, role)).client.post(path, form).status_code == 403, role
+    lead = person("quill", told.cluster, Role.LEAD)
+    assert seen_by(lead).client.get(path).status_code == 405
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(lead)
+    assert strict.post(path, form).status_code == 403
+    assert open_settings(told.cluster) == ()
 
 
 def test_who_does_not_lead_is_shown_no_button(told: Fleet, sight: Sight) -> None:
