@@ -57,7 +57,7 @@ def accept_setting_item(*, item: SettingItem, by: Any, proof: Proof, now: dateti
     """
     require_fresh(proof, now=now)
     if item.by_id == by.pk:
-        raise MayNot(_("You made it an item yourself; another lead or administrator has to accept that it blocks."))
+        raise MayNot(_("You made it an item yourself: another lead or administrator has to accept that it blocks."))
     return _act(item, SettingItemAct.ACCEPTED, by, _("Setting %(name)s blocks.") % {"name": item.name}, now)
 
 
