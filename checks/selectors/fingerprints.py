@@ -8,11 +8,12 @@ from uuid import UUID
 
 import msgspec
 from django.db import connection
+from django.db.models import Q
 
 from checks.domain.drift.noise import Noise
 from checks.domain.drift.prints import Base, Print
 from checks.models import Cluster, Fingerprint, Node
-from checks.selectors.rules import catalogue_in_force, profile_of
+from checks.selectors.rules import catalogue_in_force
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 
@@ -58,10 +59,11 @@ def noise_in_force() -> Noise:
     return catalogue_in_force().noise
 
 
-def cohort_of(cluster: Cluster, profile: str) -> tuple[Node, ...]:
+def cohort_of(cluster: Cluster, profile: str) -> tuple[UUID, ...]:
     """The nodes of *cluster* that should be alike: those of one hardware profile."""
-    nodes = Node.objects.filter(cluster=cluster, retired_at=None).only("id", "hostname", "profile", "cluster_id")
-    return tuple(node for node in nodes if profile_of(cluster, node) == profile)
+    nodes = Node.objects.filter(cluster=cluster, retired_at=None).order_by()
+    alike = Q(profile=profile) | Q(profile="") if profile == cluster.profile else Q(profile=profile)
+    return tuple(nodes.filter(alike).values_list("pk", flat=True))
 
 
 def profiles_in(cluster: Cluster) -> tuple[str, ...]:
@@ -70,16 +72,14 @@ def profiles_in(cluster: Cluster) -> tuple[str, ...]:
     return (cluster.profile, *sorted({*own} - {cluster.profile}))
 
 
-def prints_now(nodes: Iterable[Node]) -> Prints:
+def prints_now(nodes: Sequence[UUID]) -> Prints:
     """What *nodes* are set to now."""
-    asked = [node.pk for node in nodes]
-    return _told(_rows(_NOW, asked), None, len(asked))
+    return _told(_rows(_NOW, nodes), None, len(nodes))
 
 
-def prints_at(nodes: Iterable[Node], at: datetime) -> Prints:
+def prints_at(nodes: Sequence[UUID], at: datetime) -> Prints:
     """What *nodes* were set to at that moment; those that had sent nothing by then are not among them."""
-    asked = [node.pk for node in nodes]
-    return _told(_rows(_THEN, asked, at=at), None, len(asked))
+    return _told(_rows(_THEN, nodes, at=at), None, len(nodes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +90,11 @@ class SinceThen:
     after: Prints
 
 
-def prints_since(nodes: Iterable[Node], at: datetime) -> SinceThen:
+def prints_since(nodes: Sequence[UUID], at: datetime) -> SinceThen:
     """What *nodes* were set to at that moment, and what they are set to now."""
-    asked = [node.pk for node in nodes]
-    then, now = _rows(_THEN, asked, at=at), _rows(_NOW, asked)
+    then, now = _rows(_THEN, nodes, at=at), _rows(_NOW, nodes)
     bases = _bases(_digests([*then, *now]))
-    return SinceThen(_told(then, bases, len(asked)), _told(now, bases, len(asked)))
+    return SinceThen(_told(then, bases, len(nodes)), _told(now, bases, len(nodes)))
 
 
 _Row = tuple[str, str, str | None, datetime, str | None, str | None]

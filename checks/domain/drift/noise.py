@@ -16,6 +16,7 @@ from checks.domain.tables import CatalogueError, Table
 
 NOISE_FILE: Final = "noise.toml"
 _DIGEST_LENGTH: Final = 16
+_MOST_KNOWN: Final = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class Noise:
     rules: tuple[Rule, ...] = ()
     digest: str = field(init=False, compare=False)
     _match: re.Pattern[str] = field(init=False, repr=False, compare=False)
+    # Answers by name: nodes have the same settings, and are asked about again and again.
+    _known: dict[str, bool] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         patterns = sorted(rule.pattern for rule in self.rules)
@@ -47,7 +50,12 @@ class Noise:
 
     def covers(self, name: str) -> bool:
         """Whether the setting *name* differs by nature."""
-        return self._match.match(name) is not None
+        known = self._known.get(name)
+        if known is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            known = self._known[name] = self._match.match(name) is not None
+        return known
 
     def parts(self) -> dict[str, object]:
         """Every part by name, for telling what changed between two catalogues."""

@@ -8,37 +8,41 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from checks.domain.drift.prints import Base, IsNoise, Print, Value
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How often each value of one setting was seen; what is not known is not counted."""
+    """How often each value of one setting was seen; what is not known is not counted.
+
+    ``known`` are the nodes of which the value is known; ``usual`` is the value of more than half of them, None where
+    there is no such value; ``odd`` are those that have another one.
+    """
 
     name: str
     counts: Mapping[Value, int]
+    # What follows from the above, worked out once: there can be as many values as nodes.
+    known: int = field(init=False, repr=False, compare=False)
+    usual: Value = field(init=False, repr=False, compare=False)
+    odd: int = field(init=False, repr=False, compare=False)
 
-    @property
-    def known(self) -> int:
-        """Nodes of which the value is known."""
-        return sum(self.counts.values())
+    def __post_init__(self) -> None:
+        known = sum(self.counts.values())
+        most = max(self.counts, key=self.counts.__getitem__, default=None)
+        has_usual = 2 * self.counts.get(most, 0) > known
+        for name, held in (
+            ("known", known),
+            ("usual", most if has_usual else None),
+            ("odd", known - self.counts[most] if has_usual else known),
+        ):
+            object.__setattr__(self, name, held)
 
     @property
     def has_usual(self) -> bool:
         """Whether more than half of the nodes agree."""
-        return 2 * max(self.counts.values(), default=0) > self.known
-
-    @property
-    def usual(self) -> Value:
-        """The value of more than half of the nodes; None where there is no such value."""
-        return max(self.counts, key=lambda value: self.counts[value]) if self.has_usual else None
-
-    @property
-    def odd(self) -> int:
-        """Nodes with another value than the usual one."""
-        return self.known - self.counts[self.usual] if self.has_usual else self.known
+        return self.usual is not None
 
     @property
     def is_same(self) -> bool:
@@ -69,10 +73,12 @@ class Crowd:
         counts: Counter[Value] = Counter()
         for base, nodes, owners in self._groups:
             told = owners.get(name, ())
-            counts[base.value(name)] += nodes - len(told)
+            if nodes > len(told):
+                counts[base.value(name)] += nodes - len(told)
             if told:
                 counts.update([one.own[name] for one in told])
-        return Spread(name, {value: count for value, count in counts.items() if value is not None and count})
+        counts.pop(None, None)
+        return Spread(name, counts)
 
     def others(self, name: str, usual: Value) -> list[tuple[str, Value]]:
         """The nodes whose value of *name* is known and not *usual*, by name."""

@@ -1,7 +1,7 @@
 """The four ways to look at drift, each as one page: a cohort, a node, A against B, and a run since it was signed."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -85,21 +85,17 @@ class Side:
     key: str
     title: str
     cluster: Cluster
-    nodes: tuple[Node, ...] = ()
-    read: Callable[[], Prints] = field(default=lambda: Prints((), 0, None))
+    prints: Prints
 
 
 def side_of(request: PersonRequest, key: str) -> Side:
     """The side that *key* names: a cluster's short name, or ``run/NAME``; another's is not found."""
     if not key.startswith(RUN):
         cluster = load_cluster(request, key).cluster
-        nodes = cohort_of(cluster, cluster.profile)
-        return Side(key, cluster.slug, cluster, nodes, lambda: prints_now(nodes))
+        return Side(key, cluster.slug, cluster, prints_now(cohort_of(cluster, cluster.profile)))
     run = load_run(request, key.removeprefix(RUN)).run
-    pool, started = pool_of(run), last_start(run)
-    if started is None:
-        return Side(key, run.slug, run.cluster, pool, lambda: prints_now(pool))
-    return Side(key, run.slug, run.cluster, pool, lambda: prints_at(pool, started))
+    pool, started = [node.pk for node in pool_of(run)], last_start(run)
+    return Side(key, run.slug, run.cluster, prints_now(pool) if started is None else prints_at(pool, started))
 
 
 def cohort_page(cluster: Cluster, profile: str) -> DriftPage:
@@ -126,8 +122,8 @@ def cohort_page(cluster: Cluster, profile: str) -> DriftPage:
 
 def between_page(a: Side, b: Side) -> DriftPage:
     """A against B."""
-    sides = a.read(), b.read()
-    found = contrasts(sides[0].prints, sides[1].prints, noise_in_force().covers)
+    sides = a.prints, b.prints
+    found = contrasts(a.prints.prints, b.prints.prints, noise_in_force().covers)
     return DriftPage(
         title=_("%(a)s against %(b)s") % {"a": a.title, "b": b.title},
         says=_("what is one thing throughout A and another throughout B comes first"),
@@ -153,7 +149,7 @@ def node_page(request: PersonRequest, slug: str, hostname: str, since: str, *, n
     found = oddities(mine, prints.prints, covers) if mine is not None else ()
     moments = _moments_of(node, now)
     chosen = since if since in moments else next(iter(moments))
-    then = prints_since([node], moments[chosen][1])
+    then = prints_since([node.pk], moments[chosen][1])
     changed = shared_changes(then.before.prints, then.after.prints, covers)
     itself = Section(
         title=_("Against itself"),
@@ -172,7 +168,7 @@ def node_page(request: PersonRequest, slug: str, hostname: str, since: str, *, n
 
 def run_page(run: Run) -> DriftPage:
     """The nodes of a run, now against the moment of its newest signature; of its start where nobody signed."""
-    at, pool = last_signed(run), pool_of(run)
+    at, pool = last_signed(run), [node.pk for node in pool_of(run)]
     says = _("what changed on its nodes since the newest signature")
     if at is None:
         at, says = last_start(run), _("what changed on its nodes since its start")

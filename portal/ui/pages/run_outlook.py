@@ -53,7 +53,7 @@ def _drifted(run: Run) -> Drifted | None:
     signed = last_signed(run)
     if signed is None:
         return None
-    then = prints_since(pool_of(run), signed)
+    then = prints_since([node.pk for node in pool_of(run)], signed)
     found = shared_changes(then.before.prints, then.after.prints, noise_in_force().covers)
     known = len(then.before.prints)
     rows = list(change_rows(found[:MOST_SHOWN], known, Items(run.cluster)))
