@@ -7,11 +7,16 @@ from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Visit
+from checks.domain.cost.price_files import read_base_rates
+from checks.services.price_books import load_base_rates
+from tests.architecture.source_files import ROOT
+from tests.browser.conftest import Visit, planned
 from tests.settings_sent import BACKLOG, RMEM, tell
+from tests.ui.signing import RUN, SIGN_DATA, sent
 
 pytestmark = pytest.mark.browser
 
+SHIPPED_RATES = ROOT / "checks" / "rates" / "base.toml"
 LONG = "sysctl:net.ipv4.conf.an-interface-with-a-very-long-name-indeed.accept_source_route_of_all_the_packets"
 USUAL = {
     BACKLOG: "250000",
@@ -56,7 +61,12 @@ def test_the_filter_works_by_its_form_alone(told: Visit) -> None:
 def test_no_page_about_drift_has_a_serious_fault_or_runs_out_of_the_window(told: Visit, theme: str, width: int) -> None:
     told.page.set_viewport_size({"width": width, "height": 900})
     told.page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
-    for path in ("/drift/", "/drift/?a=helios&node=gpu-003"):
+    signed = planned(told)
+    load_base_rates(read_base_rates(SHIPPED_RATES))
+    sent(signed.sight("sable").client, SIGN_DATA)
+    now = timezone.now() + timedelta(minutes=5)
+    tell(told.fleet.node("gpu-001"), USUAL | {RMEM: "8192"}, at=now)
+    for path in ("/drift/", "/drift/?a=helios&node=gpu-003", RUN):
         page = told.go(path)
         found = Axe().run(page).response["violations"]
         over = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")

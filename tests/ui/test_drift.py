@@ -136,6 +136,15 @@ def test_a_setting_that_no_agent_could_read_is_refused_in_one_sentence(told: Fle
     assert "is no setting" in answer.content.decode()
 
 
+def test_the_page_speaks_chinese_the_reasons_of_its_rules_included(told: Fleet, sight: Sight) -> None:
+    sight.client.post("/accounts/language/", {"language": "zh-hans", "next": "/"})
+
+    page = sight.text("/drift/")
+
+    for said in ("按可疑程度排序", "多数节点", "节点自己的名字", "不在任何检查清单上"):
+        assert said in page
+
+
 def test_a_page_without_any_fingerprint_says_when_there_will_be_some(fleet: Fleet, sight: Sight) -> None:
     assert "within an hour of their first tick" in sight.text("/drift/")
 

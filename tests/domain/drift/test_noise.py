@@ -10,7 +10,9 @@ from checks.domain.tables import CatalogueError
 @pytest.mark.parametrize(
     "name",
     [
-        "sysctl:kernel.hostname", "sysctl:kernel.random.boot_id", "sysctl:fs.file-nr", "cmdline:BOOT_IMAGE", "nic:mlx5_0.guid", "sysctl:net.ipv4.conf.veth1a2b.rp_filter",
+        "sysctl:kernel.hostname", "sysctl:kernel.random.boot_id", "sysctl:fs.file-nr", "cmdline:BOOT_IMAGE",
+        "nic:mlx5_0.guid",
+        "sysctl:net.ipv4.conf.veth1a2b.rp_filter",
         "sysctl:user.max_user_namespaces",
     ],
 )  # fmt: skip
@@ -22,8 +24,10 @@ def test_what_differs_by_nature_is_noise(catalogue: Catalogue, name: str) -> Non
 @pytest.mark.parametrize(
     "name",
     [
-        "sysctl:net.core.netdev_max_backlog", "sysctl:fs.aio-max-nr", "sysctl:fs.file-max", "cmdline:iommu",
-        "sysctl:kernel.numa_balancing", "env:NCCL_ALGO", "nic:mlx5_0.fw_ver", "sysctl:net.ipv4.tcp_rmem", "sysctl:vm.nr_hugepages",
+        "sysctl:net.core.netdev_max_backlog", "sysctl:fs.aio-max-nr", "sysctl:fs.file-max",
+        "cmdline:iommu",
+        "sysctl:kernel.numa_balancing", "env:NCCL_ALGO", "nic:mlx5_0.fw_ver", "sysctl:net.ipv4.tcp_rmem",
+        "sysctl:vm.nr_hugepages",
     ],
 )  # fmt: skip
 def test_what_people_set_is_no_noise(catalogue: Catalogue, name: str) -> None:
