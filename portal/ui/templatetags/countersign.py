@@ -272,5 +272,5 @@ def noise_reason(rule: Rule) -> str:
 @register.simple_tag
 def between(low: float, high: float) -> str:
     """A range of numbers as people say it: with as many digits as it deserves."""
-    said = [figures.number(round(number) if number >= 10 else round(number, 1)) for number in (low, high)]
+    said = [figures.number(round(number) if number >= 10 else round(number, 2)) for number in (low, high)]
     return said[0] if said[0] == said[1] else f"{said[0]}–{said[1]}"
