@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from checks.services.breaker import watch_breakers as watch
 from checks.services.evidence import purge_evidence as purge_texts
+from checks.services.fingerprints import purge_fingerprints
 from checks.services.heartbeats import note_alive
 from checks.services.ledger_watch import watch_anchor, watch_chain
 from checks.services.link_items import derive_link_items
@@ -89,6 +90,7 @@ def roll_up() -> None:
 @shared_task(name="checks.purge_evidence")
 def purge_evidence() -> None:
     purge_texts(now=timezone.now())
+    purge_fingerprints(now=timezone.now())
 
 
 @shared_task(name="checks.keep_ledger")

@@ -38,6 +38,15 @@ class Agent:
         """The last good plan, or the defaults before the first."""
         return checked_plan(self.state.plan()) or Plan()
 
+    def with_settings(self, probes: Sequence[Probe]) -> Sequence[Probe]:
+        """*probes*, and those of the settings that the plan names: they are loaded where there are any."""
+        named = self.plan().settings
+        if not named:
+            return probes
+        from readiness_agent.probes.settings import setting_probes
+
+        return (*probes, *setting_probes(named))
+
     def origin(self) -> Origin:
         """Live facts of this node."""
         return Origin(self.hostname)

@@ -17,6 +17,7 @@ COMMANDS: Dict[str, str] = {
     "gate": "may a job start here? the last cached decision, at once",
     "capture": "save everything the probes read as one archive",
     "replay": "run the probes on a capture instead of this machine, and push",
+    "fingerprint": "every setting of this node, as drift compares it with other nodes",
     "parse": "facts from one saved output of a known tool",
     "audit": "facts about a run from its own files: configuration, dataset, tokenizer, logs",
     "doctor": "what this agent can see, and which items will be unknown, and why",
@@ -102,7 +103,7 @@ def _dispatch(arguments: List[str]) -> int:
 
 def _help() -> str:
     lines = [USAGE, "", "Measures this node and reports facts; it never judges.", "", "commands:"]
-    lines += [f"  {name:<9} {purpose}" for name, purpose in COMMANDS.items()]
+    lines += [f"  {name:<11} {purpose}" for name, purpose in COMMANDS.items()]
     lines += [
         "",
         "exit codes common to all: 64 wrong usage, 74 a file of its own cannot be used,",

@@ -18,6 +18,10 @@ MOST_ITEMS = 512
 
 LONGEST_NAME = 64
 
+MOST_SETTINGS = 100
+LONGEST_SETTING = 200
+
+HOUR = 3600.0
 DAY = 86400.0
 RETRY_MINUTES = (5, 10, 20, 40, 60)
 """When an item that could not be measured is tried again, after the first, second … time."""
@@ -37,13 +41,21 @@ class Plan(NamedTuple):
     offline: Tuple[str, ...] = ()
     """What disturbs a job, and is due in the window that is open now."""
     rechecks: Tuple[Tuple[str, Tuple[str, ...]], ...] = ()
+    settings: Tuple[Tuple[str, str], ...] = ()
+    """Items of the cluster's own, each with the name of the setting that it asks for."""
+    fingerprint: float = 0.0
+    """Seconds between two readings of all settings; 0: nobody wants them."""
 
     def as_sent(self) -> Dict[str, Any]:
         """The plan in the portal's own words, without whatever else it sent: what is worth keeping."""
         named = {name: list(items) for name, items in (("tick", self.tick), ("daily", self.daily)) if items is not None}
         rechecks = [{"id": id_, "items": list(items)} for id_, items in self.rechecks]
         offline = {"offline": list(self.offline)} if self.offline else {}
-        return {"interval": self.interval, "poll_after": self.poll_after, "recheck": rechecks, **named, **offline}
+        settings = [{"item": item, "name": name} for item, name in self.settings]
+        more = {name: kept for name, kept in (("settings", settings), ("fingerprint", self.fingerprint)) if kept}
+        return {
+            "interval": self.interval, "poll_after": self.poll_after, "recheck": rechecks, **named, **offline, **more
+        }  # fmt: skip
 
 
 class Wanted(NamedTuple):
@@ -79,6 +91,8 @@ def checked_plan(raw: Dict[str, Any]) -> Optional[Plan]:
         daily=_names(raw["daily"]) if "daily" in raw else None,
         offline=_names(raw.get("offline")),
         rechecks=tuple(_rechecks(_list(raw.get("recheck")))),
+        settings=tuple(_settings(_list(raw.get("settings")))),
+        fingerprint=bounded(raw.get("fingerprint"), HOUR, DAY, 0.0),
     )
 
 
@@ -106,6 +120,14 @@ def due_reports(wanted: Sequence[Wanted], probes: Sequence[Probe]) -> List[Due]:
             chosen = tuple(probe for probe in chosen if probe.name not in planned)
         due.append(Due(one.cadence, chosen, one.rechecks))
     return [one for one in due if one.probes or one.rechecks]
+
+
+def fingerprint_due(plan: Plan, state: State, now: Moment) -> bool:
+    """Whether all settings are to be read now: never in this boot, or not for as long as the plan says."""
+    if not plan.fingerprint:
+        return False
+    age = state.age("fingerprint", now)
+    return age is None or age >= plan.fingerprint - SLACK or state.text("fingerprint_boot") != now.boot_id
 
 
 def note_outcome(state: State, due: Due, covered: Iterable[str], failed: Set[str], now: Moment) -> None:
@@ -208,3 +230,15 @@ def _rechecks(asked: List[Any]) -> List[Tuple[str, Tuple[str, ...]]]:
     """The first of the re-checks that were asked for; the portal lists the others again when these are done."""
     named = [(one.get("id"), _names(one.get("items"))) for one in asked[:KEPT_RECHECKS] if isinstance(one, dict)]
     return [(str(id_)[:LONGEST_NAME], items) for id_, items in named if isinstance(id_, (str, int))]
+
+
+def _settings(named: List[Any]) -> List[Tuple[str, str]]:
+    pairs = [(one.get("item"), one.get("name")) for one in named[:MOST_SETTINGS] if isinstance(one, dict)]
+    return [
+        (item, name)
+        for item, name in pairs
+        if isinstance(item, str)
+        and isinstance(name, str)
+        and len(item) <= LONGEST_NAME
+        and len(name) <= LONGEST_SETTING
+    ]

@@ -9,7 +9,17 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 from readiness_agent.agent import Agent
 from readiness_agent.files import remove_leftovers
 from readiness_agent.node import Moment, now
-from readiness_agent.plan import Due, checked_plan, due_reports, jitter, note_outcome, should_ask, wanted_reports
+from readiness_agent.plan import (
+    DAY,
+    Due,
+    checked_plan,
+    due_reports,
+    fingerprint_due,
+    jitter,
+    note_outcome,
+    should_ask,
+    wanted_reports,
+)
 from readiness_agent.push import Flushed, flush, lose, store
 from readiness_agent.report import Measured, build_report, choose_evidence, is_job_running
 from readiness_agent.source import Probe
@@ -64,6 +74,8 @@ class Tick:
         sent = self._push() if may_talk else self._keep_silent()
         if sent:
             self._refresh_decisions()
+        if may_talk and fingerprint_due(self.agent.plan(), self._state, started):
+            self._tell_settings(started)
         self.agent.portal.close()
         self._save()
         return TickResult(self._reports, sent, self._waiting(), self._messages)
@@ -71,7 +83,7 @@ class Tick:
     def due(self, moment: Moment) -> List[Due]:
         """The reports to make at *moment*."""
         wanted = wanted_reports(self.agent.plan(), self._state, moment, self.agent.hostname)
-        return due_reports(wanted, self._load_probes()) if wanted else []
+        return due_reports(wanted, self.agent.with_settings(self._load_probes())) if wanted else []
 
     def _open_spool(self) -> None:
         try:
@@ -177,6 +189,28 @@ class Tick:
             complaint = refresh(self.agent, cache, run)
             if complaint:
                 self._messages.append(complaint)
+
+    def _tell_settings(self, moment: Moment) -> None:
+        """Read all settings, and tell the portal of them where they changed, or once a day that they did not."""
+        from readiness_agent.fingerprint import FINGERPRINT, decoded
+        from readiness_agent.fingerprint.sending import tell
+
+        self._state.mark("fingerprint", moment)
+        self._state.set_text("fingerprint_boot", moment.boot_id)
+        outcomes = self.agent.measure((FINGERPRINT,)).outcomes
+        found = next((decoded(one.result) for one in outcomes if one.probe.name == FINGERPRINT.name), None)
+        if found is None:
+            self._messages.append("settings not told: they could not be read in time")
+            return
+        told = self._state.age("fingerprint_told", moment)
+        if found.sha256 == self._state.text("fingerprint") and told is not None and told < DAY:
+            return
+        complaint = tell(self.agent.portal, found)
+        if complaint:
+            self._messages.append(complaint)
+            return
+        self._state.set_text("fingerprint", found.sha256)
+        self._state.mark("fingerprint_told", moment)
 
     def _learn(self, flushed: Flushed) -> None:
         """What the portal's answers mean for later ticks."""

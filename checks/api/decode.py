@@ -13,6 +13,7 @@ from rest_framework.request import Request
 
 from checks.domain.errors import CountersignError
 from checks.services.evidence import digest_of
+from checks.services.fingerprint_v1 import FingerprintV1
 from checks.services.report_v1 import EvidenceV1, ReportV1
 from checks.services.run_evidence_v1 import RunEvidenceV1
 
@@ -27,6 +28,7 @@ T = TypeVar("T")
 
 _GZIP_WINDOW = 31
 _DECODER = msgspec.json.Decoder(ReportV1)
+_FINGERPRINT_DECODER = msgspec.json.Decoder(FingerprintV1)
 _RUN_DECODER = msgspec.json.Decoder(RunEvidenceV1)
 # PostgreSQL's jsonb holds no NUL. An escaped backslash before "u0000" is text, so an odd number of them is asked for.
 _NUL = re.compile(rb"(?<!\\)((?:\\\\)*)\\u0000")
@@ -120,6 +122,11 @@ def decode_run_evidence(body: bytes, *, encoding: str) -> RunEvidenceV1:
 def decode_text(body: bytes, *, encoding: str) -> bytes:
     """The bytes that another tool printed, unpacked; it raises as `decode_report` does for what cannot be unpacked."""
     return _plain(body, encoding)
+
+
+def decode_fingerprint(body: bytes, *, encoding: str) -> FingerprintV1:
+    """Decode what a node says of its settings; it raises as `decode_report` does, but for ``WrongEvidence``."""
+    return _decoded(_plain(body, encoding), _FINGERPRINT_DECODER)
 
 
 def decode_json(body: bytes, kind: type[T]) -> T:

@@ -102,7 +102,12 @@ PLAN: Final = shape(
         "offline": _STRINGS,
         "recheck": {"type": "array", "items": shape({"id": {"type": "integer"}, "items": _STRINGS})},
         "allow": {"type": "object", "additionalProperties": {"type": "boolean"}},
+        "settings": {"type": "array", "items": shape({"item": _STRING, "name": _STRING})},
+        "fingerprint": {**_SECONDS, "description": "seconds between two readings of all settings"},
     }
+)
+FINGERPRINT_ANSWER: Final = shape(
+    {"wanted": {"type": "boolean", "description": "whether these settings are not known here and have to be sent, too"}}
 )
 
 

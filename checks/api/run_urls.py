@@ -4,7 +4,7 @@ from typing import Final
 
 from django.urls import URLPattern, path
 
-from checks.api import estimates, run_starts, runs
+from checks.api import drift, estimates, run_starts, runs
 from checks.api.run_acts import PersonsActView, SignaturesView
 from checks.api.run_evidence import RunEvidenceView
 
@@ -41,6 +41,8 @@ urlpatterns: list[URLPattern] = [
     path(f"{_RUN}/certificate", runs.CertificateView.as_view(), name="run-certificate"),
     path(f"{_RUN}/ledger", runs.LedgerView.as_view(), name="run-ledger"),
     path(f"{_RUN}/estimates", estimates.EstimatesView.as_view(), name="run-estimates"),
+    path(f"{_RUN}/forecast", drift.ForecastView.as_view(), name="run-forecast"),
+    path(f"{_CLUSTER}/drift", drift.DriftView.as_view(), name="cluster-drift"),
     path("api/v1/estimates/<int:number>", estimates.EstimateView.as_view(), name="estimate"),
     path("api/v1/estimates/<int:number>/actuals", estimates.ActualsView.as_view(), name="estimate-actuals"),
     *(path(address, PersonsActView.as_view(), name=f"person-{act}") for act, address in PERSONS_ACTS.items()),

@@ -37,6 +37,7 @@ class Tag(StrEnum):
     POLICY = "countersign/policy/1"
     UNIFORM = "countersign/uniform/1"
     PRICES = "countersign/prices/1"
+    NOISE = "countersign/noise/1"
 
 
 def canonical_bytes(value: object) -> bytes:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checks.domain.canonical import Tag, digest
+from checks.domain.drift.noise import NOISE_FILE, Noise, read_noise
 from checks.domain.hardware import Profile, read_profile
 from checks.domain.item_tables import read_item
 from checks.domain.items import Item
@@ -24,7 +25,7 @@ _PROFILES = "profiles"
 #: A catalogue's files by their name under its folder, parsed from TOML (or read back from the database).
 Files = Mapping[str, Mapping[str, object]]
 
-Entries = Mapping[str, Item] | Mapping[str, Profile] | Mapping[str, Reference]
+Entries = Mapping[str, Item] | Mapping[str, Profile] | Mapping[str, Reference | Noise]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class Catalogue:
     """Every item and hardware profile of one version; items in the order in which a reader meets them.
 
     ``labels`` name facts for people, by fact, or by ``item.fact`` where a fact means something else in one item;
-    ``reference`` are tables about products, which hold for every profile.
+    ``reference`` are tables about products, which hold for every profile; ``noise`` names settings that differ by
+    nature.
     ``files`` is what the catalogue was read from; it is kept so that the database stores exactly what was loaded.
     """
 
@@ -60,6 +62,7 @@ class Catalogue:
     profiles: Mapping[str, Profile]
     labels: Mapping[str, FactLabel]
     reference: Reference
+    noise: Noise
     files: Files
 
     @property
@@ -103,12 +106,14 @@ class Catalogue:
         """What one finds in *other* that was different here, sorted by kind and key."""
         items = _compare("item", self.items, other.items)
         profiles = _compare("profile", self.profiles, other.profiles)
-        tables = _compare("table", {"reference": self.reference}, {"reference": other.reference})
+        before: Mapping[str, Reference | Noise] = {"reference": self.reference, "noise": self.noise}
+        after: Mapping[str, Reference | Noise] = {"reference": other.reference, "noise": other.noise}
+        tables = _compare("table", before, after)
         return (*items, *profiles, *tables)
 
 
 def load_catalogue(path: Path) -> Catalogue:
-    """Read ``catalogue.toml``, one file a layer, the tables of reference and ``profiles/*.toml`` under *path*.
+    """Read ``catalogue.toml``, one file a layer, tables of reference, the noise and ``profiles/*.toml`` under *path*.
 
     Raises:
         CatalogueInvalid: every mistake that was found, each with its file, item and key.
@@ -135,6 +140,7 @@ def _read(files: Files, errors: list[CatalogueError]) -> Catalogue:
         profiles=dict(_profiles(files, errors)),
         labels=dict(_labels(files, errors)),
         reference=read_reference(files, errors),
+        noise=read_noise(files, errors),
         files=files,
     )
     head.close()
@@ -184,7 +190,7 @@ def _profiles(files: Files, errors: list[CatalogueError]) -> Iterator[tuple[str,
         if file.startswith(f"{_PROFILES}/"):
             key = Path(file).stem
             yield key, read_profile(Table(held, file, key, errors), key)
-        elif file not in (_HEAD, _FACTS, *REFERENCE_FILES) and file not in layers:
+        elif file not in (_HEAD, _FACTS, NOISE_FILE, *REFERENCE_FILES) and file not in layers:
             errors.append(CatalogueError(file, "-", "-", "is not the file of a layer"))
 
 

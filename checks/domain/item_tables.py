@@ -33,6 +33,7 @@ def read_item(table: Table, key: str, layer: Layer) -> Item:
         valid_for=table.span("valid_for"),
         traits=frozenset(table.members("traits", Trait)),
         identity=tuple(str(name) for name in table.take("identity", list, [])),
+        settings=tuple(str(name) for name in table.take("settings", list, [])),
         facts=_facts(table),
         shares=_shares(table),
         criteria=table.each("criteria", read_criterion),

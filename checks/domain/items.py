@@ -171,6 +171,8 @@ class Item:
     valid_for: timedelta | None = None
     traits: frozenset[Trait] = frozenset()
     identity: tuple[str, ...] = ()
+    #: Settings of a fingerprint that the item watches, by name: what drift finds in them is on the checklist already.
+    settings: tuple[str, ...] = ()
     facts: Mapping[str, Unit] = field(default_factory=dict)
     #: Facts that step one works out: a subject's share of the middle value among its loaded peers, by the fact shared.
     shares: Mapping[str, str] = field(default_factory=dict)
@@ -235,6 +237,7 @@ class Item:
             "shadow": self.shadow,
             "disruptive": self.disruptive,
             "identity": self.identity,
+            "settings": self.settings,
             "facts": dict(self.facts),
             "texts": (self.en, self.zh),
         }

@@ -1,7 +1,8 @@
 """A cluster's own thresholds, laid over those of the catalogue and the profile.
 
 The stored form is ``{"<item>": {"<fact>": {"threshold": …, "reason": …, "source": …}}}``, and
-``{"thresholds": {"<name>": …}}`` for a threshold that the profile states for several items.
+``{"thresholds": {"<name>": …}}`` for a threshold that the profile states for several items. ``settings`` are items of
+the cluster's own (see `setting_items`).
 """
 
 from __future__ import annotations
@@ -12,28 +13,32 @@ from dataclasses import dataclass, field
 from checks.domain.errors import InvalidOverride
 from checks.domain.item_checks import threshold_mistakes
 from checks.domain.items import Criterion, Item, Operator
+from checks.domain.setting_items import SETTINGS, SettingRule, read_settings
 from checks.domain.units import Threshold
 
 _NAMED = "thresholds"
+_NO_ITEMS = frozenset({_NAMED, SETTINGS})
 
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """Thresholds only: reasons and sources are texts and decide no verdict."""
+    """Thresholds, and settings that are items here: reasons and sources are texts and decide no verdict."""
 
     named: Mapping[str, Threshold] = field(default_factory=dict)
     facts: Mapping[str, Mapping[str, Threshold]] = field(default_factory=dict)
+    settings: tuple[SettingRule, ...] = ()
 
     @classmethod
     def read(cls, document: Mapping[str, object], items: Mapping[str, Item]) -> Overrides:
         """The overrides in *document*.
 
         Raises:
-            InvalidOverride: it names an item, a fact or a kind of threshold that the catalogue does not have.
+            InvalidOverride: it names an item, a fact or a kind of threshold that the catalogue does not have, or asks
+                for a setting that no agent could read.
         """
         named = {name: _named(name, held, items) for name, held in _table(document.get(_NAMED, {}), _NAMED).items()}
-        facts = {key: _of_item(key, held, items) for key, held in document.items() if key != _NAMED}
-        return cls(named, facts)
+        facts = {key: _of_item(key, held, items) for key, held in document.items() if key not in _NO_ITEMS}
+        return cls(named, facts, read_settings(document.get(SETTINGS, {})))
 
     def threshold(self, item: Item, criterion: Criterion) -> Threshold | None:
         """The threshold that replaces the criterion's own, if there is one.
@@ -50,7 +55,8 @@ class Overrides:
 
     def semantics(self) -> dict[str, object]:
         """What decides verdicts."""
-        return {_NAMED: dict(self.named), "facts": {key: dict(held) for key, held in self.facts.items()}}
+        settings = {SETTINGS: {rule.name: rule.as_json() for rule in self.settings}} if self.settings else {}
+        return {_NAMED: dict(self.named), "facts": {key: dict(held) for key, held in self.facts.items()}} | settings
 
 
 def _named(name: str, held: object, items: Mapping[str, Item]) -> Threshold:

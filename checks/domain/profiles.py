@@ -21,6 +21,7 @@ from checks.domain.items import Condition, Criterion, Item, Operator
 from checks.domain.overrides import Overrides
 from checks.domain.passing import Passes, passing
 from checks.domain.reference import Reference
+from checks.domain.setting_items import item_key, setting_item
 from checks.domain.uniform import is_compared
 from checks.domain.units import Threshold
 from checks.domain.verdicts import NODE_HELD, Cadence, Layer, Scope, Source
@@ -61,6 +62,8 @@ class Ruleset:
     items: Mapping[str, Item]
     applicable: frozenset[str]
     judged_under: str
+    #: Items of the cluster's own, each with the name of the setting that it asks for.
+    settings: Mapping[str, str] = field(default_factory=dict)
     # What follows from the above, worked out once: a report asks for it dozens of times.
     _subjects: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
     _due: Mapping[Cadence, tuple[str, ...]] = field(init=False, repr=False, compare=False)
@@ -105,13 +108,16 @@ class Ruleset:
             raise UnknownProfile(f"There is no hardware profile {profile_key!r}; choose one of {known}.")
         own = Overrides.read(overrides, catalogue.items)
         resolver = _Resolver(profile, own, catalogue.reference)
+        settings = {item_key(rule.name): rule for rule in own.settings}
+        items = {**catalogue.items, **{key: setting_item(rule) for key, rule in settings.items()}}
         return cls(
             catalogue_version=catalogue.version,
             profile=profile,
-            items={key: resolver.item(item) for key, item in catalogue.items.items()},
+            items={key: resolver.item(item) for key, item in items.items()},
             applicable=frozenset(
-                key for key, item in catalogue.items.items() if _applies(item, profile) and training_env.has(item)
+                key for key, item in items.items() if _applies(item, profile) and training_env.has(item)
             ),
+            settings={key: rule.name for key, rule in settings.items()},
             judged_under=_judged_under(catalogue, profile, own, training_env),
         )
 

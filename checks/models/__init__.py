@@ -13,6 +13,7 @@ from checks.models.costs import (
     PriceBook,
     PriceRow,
 )
+from checks.models.drift import Fingerprint, FingerprintChange, NodeFingerprint, SettingItem, SettingItemAct
 from checks.models.history import Flip, Gap
 from checks.models.ledger import LedgerAnchor, LedgerEntry, LedgerWatch
 from checks.models.links import LinkSeat, LinkSide, LinkTrial
@@ -60,6 +61,8 @@ __all__ = [
     "DelegationEnd",
     "Estimate",
     "Evidence",
+    "Fingerprint",
+    "FingerprintChange",
     "Flip",
     "Gap",
     "Heartbeat",
@@ -76,6 +79,7 @@ __all__ = [
     "Membership",
     "Node",
     "NodeClaim",
+    "NodeFingerprint",
     "NodeItemState",
     "NodeMemory",
     "NodeReadiness",
@@ -99,6 +103,8 @@ __all__ = [
     "RunNode",
     "RunStart",
     "ScopeState",
+    "SettingItem",
+    "SettingItemAct",
     "Signature",
     "SignoffPackage",
     "Stage",

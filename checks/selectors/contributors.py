@@ -17,6 +17,7 @@ from django.db import connection
 
 from checks.domain.policy import Policy
 from checks.domain.profiles import Ruleset
+from checks.domain.setting_items import SETTINGS
 from checks.domain.verdicts import NODE_HELD, Layer
 from checks.models import Attestation, LedgerEntry, Run
 from checks.selectors.pool_rows import PoolNode
@@ -153,4 +154,5 @@ def _layers_of_overrides(data: Mapping[str, Any], ruleset: Ruleset) -> Collectio
     changed = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
     if _NAMED in changed:
         return tuple(Layer)
-    return {ruleset.items[key].layer for key in changed if key in ruleset.items}
+    own = {Layer.SYSTEM} if SETTINGS in changed else set()
+    return own | {ruleset.items[key].layer for key in changed if key in ruleset.items}

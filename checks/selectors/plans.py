@@ -10,6 +10,8 @@ from checks.domain.profiles import Ruleset
 from checks.domain.verdicts import Cadence
 
 SCHEMAS: Final = (1,)
+#: Seconds between two readings of all of a node's settings; they are sent only where they changed.
+FINGERPRINT_EVERY_S: Final = 3600
 _MOST_ETAGS: Final = 4096
 
 _etags: dict[tuple[object, ...], str] = {}
@@ -24,10 +26,20 @@ class Recheck:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingWanted:
+    """An item of the cluster's own, and the setting that it asks for."""
+
+    item: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Items a cadence, when to come again (seconds), and what is asked for besides.
 
     ``offline`` is what disturbs a job and is due: empty outside of a window, and what the node must be taken for first.
+
+    ``settings`` are items of the cluster's own; ``fingerprint`` is how often all settings are read, in seconds.
 
     ``allow`` names what the portal would let the node do beyond measuring; the node's own configuration decides.
     """
@@ -40,6 +52,8 @@ class Plan:
     offline: tuple[str, ...]
     recheck: tuple[Recheck, ...]
     allow: dict[str, bool]
+    settings: tuple[SettingWanted, ...]
+    fingerprint: int
 
 
 def plan_of(
@@ -60,6 +74,8 @@ def plan_of(
         offline=offline,
         recheck=rechecks,
         allow={"disruptive": bool(offline)},
+        settings=tuple(SettingWanted(item, name) for item, name in sorted(ruleset.settings.items())),
+        fingerprint=FINGERPRINT_EVERY_S,
     )
 
 

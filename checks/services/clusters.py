@@ -123,14 +123,25 @@ def set_overrides(
     with transaction.atomic():
         lock_rules()
         cluster = lock_cluster(cluster.pk)
-        change = {"before": cluster.overrides, "after": dict(overrides)}
-        cluster.overrides = dict(overrides)
-        _store_rules(cluster)
-        write_entry(
-            what="overrides_changed", target=cluster.slug, who=by, cluster=cluster, reason=reason, now=now, data=change
-        )
+        replace_overrides(cluster=cluster, overrides=overrides, by=by, reason=reason, now=now)
     rejudge_cluster(cluster=cluster, now=now)
     return cluster
+
+
+def replace_overrides(
+    *, cluster: Cluster, overrides: Mapping[str, object], by: AbstractBaseUser | None, reason: str, now: datetime
+) -> None:
+    """The same inside of a transaction that holds the locks of rules and cluster, and judges the nodes after it.
+
+    Raises:
+        InvalidOverride: an override fits nothing in the catalogue.
+    """
+    change = {"before": cluster.overrides, "after": dict(overrides)}
+    cluster.overrides = dict(overrides)
+    _store_rules(cluster)
+    write_entry(
+        what="overrides_changed", target=cluster.slug, who=by, cluster=cluster, reason=reason, now=now, data=change
+    )
 
 
 def set_node_profile(*, node: Node, profile: str, by: AbstractBaseUser | None, reason: str, now: datetime) -> Node:

@@ -38,9 +38,8 @@ def plan_for_agent(*, token: Token, now: datetime) -> TaggedPlan:
     Raises:
         NodeRetired: its node or cluster takes no part any more.
     """
-    node = _node_of(token)
+    node = node_of_agent(token)
     cluster = node.cluster
-    require_active(node.hostname, retired=node.retired_at is not None, cluster_closed=cluster.closed_at is not None)
     rechecks = tuple(Recheck(request.pk, tuple(request.items)) for request in pick_up(node=node, now=now))
     ruleset, interval_s, poll_after_s = ruleset_for(cluster, node), cluster.interval_s, cluster.poll_after_s
     offline = offline_items_due(node, ruleset, now)
@@ -50,7 +49,16 @@ def plan_for_agent(*, token: Token, now: datetime) -> TaggedPlan:
     )
 
 
-def _node_of(token: Token) -> Node:
-    if token.node is None:
+def node_of_agent(token: Token) -> Node:
+    """The node whose agent holds *token*.
+
+    Raises:
+        NodeRetired: it takes no part any more.
+        CountersignError: code ``not_an_agent``.
+    """
+    node = token.node
+    if node is None:
         raise CountersignError("This token belongs to no node; use the agent's own.", code="not_an_agent", status=403)
-    return token.node
+    closed = node.cluster.closed_at is not None
+    require_active(node.hostname, retired=node.retired_at is not None, cluster_closed=closed)
+    return node

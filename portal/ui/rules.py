@@ -9,7 +9,6 @@ def rules_of(cluster: Cluster, node: Node | None = None) -> dict[str, Rules]:
     """Every item as it is in force for *node*, or for the cluster's own profile."""
     catalogue, ruleset = catalogue_in_force(), ruleset_for(cluster, node)
     return {
-        key: Rules(catalogue.items[key], item, ruleset.profile, cluster.overrides, catalogue)
+        key: Rules(catalogue.items.get(key, item), item, ruleset.profile, cluster.overrides, catalogue)
         for key, item in ruleset.items.items()
-        if key in catalogue.items
     }

@@ -11,6 +11,7 @@ from portal.ui.views.cost_pages import article, article_csv, rates
 from portal.ui.views.costs import costs, costs_csv, curve_csv, prices
 from portal.ui.views.decision import decision
 from portal.ui.views.delegations import delegations, end_given
+from portal.ui.views.drift import accept_setting, drift, drift_csv, end_setting, make_setting
 from portal.ui.views.enrol import enrol, revoke_enrolment
 from portal.ui.views.estimates import estimate, estimate_csv, keep_estimate, read_bill_in
 from portal.ui.views.evidence import add_evidence, tool_output
@@ -53,6 +54,11 @@ urlpatterns = [
         "clusters/<slug:slug>/nodes/<str:hostname>/evidence/<uuid:evidence_id>/output", tool_output, name="tool_output"
     ),
     path("clusters/<slug:slug>/nodes/<str:hostname>/items/<slug:item>/", node_item, name="node_item"),
+    path("clusters/<slug:slug>/settings/", make_setting, name="make_setting"),
+    path("clusters/<slug:slug>/settings/<int:number>/accept/", accept_setting, name="accept_setting"),
+    path("clusters/<slug:slug>/settings/<int:number>/end/", end_setting, name="end_setting"),
+    path("drift/", drift, name="drift"),
+    path("drift/settings.csv", drift_csv, name="drift_csv"),
     path("costs/", costs, name="costs"),
     path("costs/lines.csv", costs_csv, name="costs_csv"),
     path("costs/curve.csv", curve_csv, name="costs_curve"),

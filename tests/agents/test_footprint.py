@@ -75,6 +75,15 @@ def test_a_tick_loads_no_audit(enrolled: Paths, portal: LoopbackPortal) -> None:
     assert not {name for name in modules if name.startswith("readiness_agent.audits.")}
 
 
+def test_a_tick_that_is_asked_for_no_setting_loads_nothing_about_settings(
+    enrolled: Paths, portal: LoopbackPortal
+) -> None:
+    modules = imported_by(enrolled, "tick")
+
+    assert not {name for name in modules if name.startswith("readiness_agent.fingerprint")}
+    assert "readiness_agent.probes.settings" not in modules
+
+
 def test_an_audit_of_lines_loads_no_data_library(enrolled: Paths, tmp_path: Path) -> None:
     (tmp_path / "part-0.jsonl").write_text('{"text": "one document"}\n')
 

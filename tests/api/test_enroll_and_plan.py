@@ -82,11 +82,15 @@ def test_a_gate_or_agent_may_not_enrol_others(machine: Machine) -> None:
 def test_the_plan_names_built_in_probes_and_bounded_numbers_only(machine: Machine) -> None:
     answer = plan(machine.token).json()
 
-    assert set(answer) == {"schemas", "interval", "poll_after", "tick", "daily", "offline", "recheck", "allow"}
+    assert set(answer) == {
+        "schemas", "interval", "poll_after", "tick", "daily", "offline", "recheck", "allow",
+        "settings", "fingerprint",
+    }  # fmt: skip
     assert (answer["schemas"], answer["interval"], answer["poll_after"]) == ([1], 300, 60)
     assert "gpu-ecc" in answer["tick"]
     assert answer["daily"] == ["gpu-firmware"]
     assert (answer["offline"], answer["allow"]) == ([], {"disruptive": False})
+    assert (answer["settings"], answer["fingerprint"]) == ([], 3600)
 
 
 def test_a_start_item_is_measured_with_each_tick(machine: Machine) -> None:

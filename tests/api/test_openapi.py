@@ -28,6 +28,7 @@ def test_the_gate_and_the_agents_addresses_are_in_it(document: dict[str, Any]) -
         "/gate/{cluster}",
         "/api/v1/reports",
         "/api/v1/enroll",
+        "/api/v1/agent/fingerprint",
         "/api/v1/agent/plan",
         "/api/v1/nodes/{hostname}/link-trials",
         "/api/v1/nodes/{hostname}/link-trials/{trial}",

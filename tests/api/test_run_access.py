@@ -25,7 +25,8 @@ OPERATORS: Mapping[str, frozenset[str]] = {
         "runs": "GET POST", "run": "GET PATCH", "run-clone": "POST", "run-pool": "PUT", "run-stage": "POST",
         "run-started": "POST", "run-restarted": "POST", "run-replace": "POST", "run-manifest": "GET",
         "run-signatures": "GET", "run-certificate": "GET", "run-ledger": "GET", "run-evidence": "POST",
-        "run-estimates": "GET POST", "estimate": "GET", "estimate-actuals": "POST",
+        "run-estimates": "GET POST", "estimate": "GET", "estimate-actuals": "POST", "run-forecast": "GET",
+        "cluster-drift": "GET",
     }.items()
 }  # fmt: skip
 PERSONS = frozenset({"run-signatures", *(f"person-{act}" for act in run_urls.PERSONS_ACTS)})

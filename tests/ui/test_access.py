@@ -13,6 +13,9 @@ PAGES = (
     "/clusters/helios/nodes/gpu-001/",
     "/clusters/helios/nodes/gpu-003/items/gpu-pcie-width/",
     "/clusters/helios/items/gpu-pcie-width/",
+    "/drift/?a=helios",
+    "/drift/?a=helios&node=gpu-001",
+    "/drift/settings.csv?a=helios",
 )
 RECHECK = "/clusters/helios/nodes/gpu-001/recheck/"
 ENROL = "/clusters/helios/enrol/"

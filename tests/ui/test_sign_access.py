@@ -20,6 +20,7 @@ from checks.models import (
     PolicyVersion,
     Revocation,
     Role,
+    SettingItemAct,
     Signature,
     TokenKind,
     Waiver,
@@ -29,6 +30,7 @@ from checks.services.attested_files import SentFile
 from checks.services.delegations import delegate
 from checks.services.overrides import force_open
 from checks.services.proofs import Proof
+from checks.services.setting_items import make_setting_item
 from checks.services.tokens import issue_token
 from checks.services.waivers import ask_waiver
 from portal.accounts.models import User
@@ -69,6 +71,7 @@ class Acts:
     delegation: int
     policy: int
     evidence: str
+    setting: int
 
 
 def addresses(acts: Acts) -> list[Address]:
@@ -101,6 +104,8 @@ def addresses(acts: Acts) -> list[Address]:
         Address(f"{RUN}restarted/", LEAD),
         Address(f"{RUN}replaced/", LEAD),
         Address(f"{CLUSTER}delegations/{acts.delegation}/end/", LEAD),
+        Address(f"{CLUSTER}settings/{acts.setting}/accept/", LEAD),
+        Address(f"{CLUSTER}settings/{acts.setting}/end/", LEAD),
     ]
 
 
@@ -146,7 +151,11 @@ def _done(lab: Lab, now: datetime) -> Acts:
     given = delegate(
         cluster=cluster, role="lead", giver=quill, receiver=lena, starts_at=now, ends_at=now + DAY, **common
     )
+    made = make_setting_item(
+        cluster=cluster, name="sysctl:vm.overcommit_memory", equals="1", by=quill, reason="seen to", now=now
+    )
     return Acts(
+        setting=made.pk,
         signature=Signature.objects.get().pk,
         waiver=waiver.pk,
         override=override.pk,
@@ -162,6 +171,7 @@ NOT_OF_SIGN_OFF = {
     "node_item", "status", "verifier", "costs", "costs_csv", "costs_curve", "prices",
     "price_cluster", "cost_article", "cost_article_csv", "rates", "keep_estimate", "estimate", "estimate_csv",
     "read_bill",
+    "drift", "drift_csv", "make_setting",
 }  # fmt: skip
 
 
@@ -227,7 +237,7 @@ WITHOUT_PROOF = (
 
 
 def _counted() -> tuple[int, ...]:
-    kinds = (Signature, Revocation, Waiver, Override, Delegation, PolicyVersion, PolicyApproval)
+    kinds = (Signature, Revocation, Waiver, Override, Delegation, PolicyVersion, PolicyApproval, SettingItemAct)
     return tuple(kind.objects.count() for kind in kinds)
 
 

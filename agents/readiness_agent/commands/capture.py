@@ -8,6 +8,7 @@ from typing import Sequence
 from readiness_agent.capture import write_capture
 from readiness_agent.commands.check import config_if_any
 from readiness_agent.errors import log, usage_error
+from readiness_agent.fingerprint import FINGERPRINT
 from readiness_agent.identity import IDENTITY
 from readiness_agent.node import hostname, now
 from readiness_agent.options import answer, make_parser, parse, paths_of
@@ -29,13 +30,13 @@ def main(argv: Sequence[str]) -> int:
     options = parse(parser, argv)
     output = options.output or f"capture-{hostname()}.tar.gz"
     if options.dry_run:
-        names = [probe.name for probe in PROBES]
+        names = [probe.name for probe in (*PROBES, FINGERPRINT)]
         answer(options, {"probes": names, "output": output}, f"would run {', '.join(names)} and write {output}")
         return 0
     if not os.path.isdir(os.path.dirname(output) or "."):
         raise usage_error(f"{os.path.dirname(output)} is not a directory: name another file with -o")
     started, config = now(), config_if_any(paths_of(options))
-    outcomes = run_probes([IDENTITY, *PROBES], RecordingSource, config.probe_context())
+    outcomes = run_probes([IDENTITY, *PROBES, FINGERPRINT], RecordingSource, config.probe_context())
     for outcome in outcomes:
         if not outcome.records and outcome.result.problems:
             log(f"{outcome.probe.name} read nothing: {outcome.result.problems[0].detail}")

@@ -12,10 +12,13 @@ from readiness_agent.files import make_private_directory
 from readiness_agent.lines import fact_line, problem_line, verdict_lines
 from readiness_agent.lock import TickLock
 from readiness_agent.options import answer, make_parser, parse, paths_of
+from readiness_agent.plan import checked_plan
 from readiness_agent.probes import PROBES
+from readiness_agent.probes.settings import setting_probes
 from readiness_agent.push import flush, store
 from readiness_agent.report import Measured, all_evidence, build_report
 from readiness_agent.source import Probe
+from readiness_agent.state import State
 
 EXIT_CODES = "0 pass, warn or na (--no-push: measured), 1 fail, 2 unknown or stale, 3 portal away"
 FAIL, UNKNOWN, AWAY = 1, 2, 3
@@ -29,22 +32,28 @@ def main(argv: Sequence[str]) -> int:
     options = _options(argv)
     if options.offline:
         return _measure_offline(options)
-    probes = probes_for(options.items)
+    paths = paths_of(options)
+    probes = probes_for(options.items, (*PROBES, *_of_settings(paths)))
     if options.dry_run:
         names = [probe.name for probe in probes]
         answer(options, {"probes": names}, f"would run: {', '.join(names)}")
         return 0
-    paths = paths_of(options)
     return _measure_only(options, paths, probes) if options.no_push else _measure_and_push(options, paths, probes)
 
 
-def probes_for(items: Sequence[str]) -> Tuple[Probe, ...]:
-    """Probes that cover *items*; all of them when none is named. An unknown item is wrong usage."""
-    known = {item for probe in PROBES for item in probe.items}
+def probes_for(items: Sequence[str], probes: Sequence[Probe] = PROBES) -> Tuple[Probe, ...]:
+    """Those of *probes* that cover *items*; all of them when none is named. An unknown item is wrong usage."""
+    known = {item for probe in probes for item in probe.items}
     unknown = sorted(set(items) - known)
     if unknown:
         raise usage_error(f"no probe measures {', '.join(unknown)}; known items: {', '.join(sorted(known))}")
-    return tuple(probe for probe in PROBES if not items or set(items) & set(probe.items))
+    return tuple(probe for probe in probes if not items or set(items) & set(probe.items))
+
+
+def _of_settings(paths: Paths) -> Tuple[Probe, ...]:
+    """Probes of the settings that the last plan named."""
+    plan = checked_plan(State(paths.in_state("state.json")).plan())
+    return setting_probes(plan.settings) if plan else ()
 
 
 def _options(argv: Sequence[str]) -> argparse.Namespace:

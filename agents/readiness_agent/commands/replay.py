@@ -10,17 +10,20 @@ from readiness_agent.capture import read_capture
 from readiness_agent.commands.check import print_verdicts
 from readiness_agent.config import Config, check_portal, load_config, read_token
 from readiness_agent.errors import AgentError, config_error, log, usage_error
+from readiness_agent.fingerprint import read_fingerprint
+from readiness_agent.fingerprint.sending import tell
 from readiness_agent.lines import fact_line, problem_line
 from readiness_agent.node import Moment, now, seconds_since
 from readiness_agent.options import answer, make_parser, parse, paths_of
-from readiness_agent.plan import DAY
+from readiness_agent.plan import DAY, Plan, checked_plan
 from readiness_agent.probes import PROBES
+from readiness_agent.probes.settings import setting_probes
 from readiness_agent.push import DELIVERED, KEPT, pack, send
 from readiness_agent.replaying import Capture, ReplaySource, Snapshot, merged
 from readiness_agent.report import Measured, Origin, all_evidence, build_report
 from readiness_agent.source import Probe
 from readiness_agent.spool import Entry
-from readiness_agent.transport import Portal
+from readiness_agent.transport import Portal, Unreachable
 
 EXIT_CODES = "0 all delivered (--no-push: measured), 1 refused, 2 unknown (--no-push), 3 portal away"
 REFUSED, UNKNOWN, AWAY = 1, 2, 3
@@ -91,7 +94,10 @@ def _show(options: argparse.Namespace, capture: Capture) -> int:
 def _push(options: argparse.Namespace, capture: Capture, config: Config, token: str) -> int:
     portal = Portal(config, token)
     try:
-        last = _push_steps(portal, capture, config)
+        plan = _plan(portal)
+        last = _push_steps(portal, capture, config, plan)
+        if plan.fingerprint:
+            _tell_settings(portal, capture)
     finally:
         portal.close()
     if last is not None:
@@ -99,11 +105,28 @@ def _push(options: argparse.Namespace, capture: Capture, config: Config, token: 
     return 0
 
 
-def _push_steps(portal: Portal, capture: Capture, config: Config) -> Optional[Dict[str, Any]]:
+def _plan(portal: Portal) -> Plan:
+    """The plan of that node; the defaults where the portal gives none: the reports will say why."""
+    try:
+        answer = portal.get("/api/v1/agent/plan", {})
+    except Unreachable:
+        return Plan()
+    return checked_plan(answer.json() or {}) or Plan() if answer.status == 200 else Plan()
+
+
+def _tell_settings(portal: Portal, capture: Capture) -> None:
+    """What the last snapshot holds of the node's settings; a capture without any tells nothing."""
+    found = read_fingerprint(ReplaySource(capture.snapshots[-1]))
+    complaint = tell(portal, found) if found.kinds else ""
+    if complaint:
+        log(complaint)
+
+
+def _push_steps(portal: Portal, capture: Capture, config: Config, plan: Plan) -> Optional[Dict[str, Any]]:
     """Send all reports, oldest first; the portal's answer to the last full tick."""
     started, latest = now(), capture.snapshots[-1].moment
     last: Optional[Dict[str, Any]] = None
-    for step in _steps(capture, config):
+    for step in _steps(capture, config, plan):
         report = _report(step, config)
         age = latest.unix - step.moment.unix + seconds_since(started, now())
         entry = Entry("", report["report_id"], step.moment, report["lost"], pack(report))
@@ -115,24 +138,22 @@ def _push_steps(portal: Portal, capture: Capture, config: Config) -> Optional[Di
     return last
 
 
-def _steps(capture: Capture, config: Config) -> List[Step]:
+def _steps(capture: Capture, config: Config, plan: Plan) -> List[Step]:
     """A full tick a snapshot, and a full daily report at the first snapshot of each day.
 
     Without a plan nobody knows which items are daily, and a probe may cover those beside others: all are measured.
     """
     steps: List[Step] = []
+    probes = (*PROBES, *setting_probes(plan.settings))
+    often = [probe for probe in probes if probe.cadence in ("tick", "run")]
     last_daily: Optional[float] = None
     for snapshot in capture.snapshots:
         moment = snapshot.moment
-        steps.append(Step("tick", _measure(_of(("tick", "run")), capture, snapshot, config), moment))
+        steps.append(Step("tick", _measure(often, capture, snapshot, config), moment))
         if last_daily is None or moment.unix - last_daily >= DAY:
-            steps.append(Step("daily", _measure(PROBES, capture, snapshot, config), moment))
+            steps.append(Step("daily", _measure(probes, capture, snapshot, config), moment))
             last_daily = moment.unix
     return [step for step in steps if step.measured.covered()]
-
-
-def _of(cadences: Sequence[str]) -> List[Probe]:
-    return [probe for probe in PROBES if probe.cadence in cadences]
 
 
 def _measure(probes: Sequence[Probe], capture: Capture, snapshot: Snapshot, config: Config) -> Measured:

@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
+from checks.domain.drift.noise import Rule
 from checks.models import Cluster, Stage
 from checks.selectors.nodesets import fold_node_set
 from portal.ui import figures, times, words
@@ -260,3 +261,16 @@ def marked(text: str) -> SafeString:
     pieces = str(text).split("`")
     html = (format_html("<code>{}</code>" if i % 2 else "{}", piece) for i, piece in enumerate(pieces))
     return mark_safe("".join(html))  # noqa: S308  (every piece went through format_html)
+
+
+@register.simple_tag
+def noise_reason(rule: Rule) -> str:
+    """Why the settings of a rule say nothing, in the reader's language."""
+    return rule.reason(get_language() or "en")
+
+
+@register.simple_tag
+def between(low: float, high: float) -> str:
+    """A range of numbers as people say it: with as many digits as it deserves."""
+    said = [figures.number(round(number) if number >= 10 else round(number, 2)) for number in (low, high)]
+    return said[0] if said[0] == said[1] else f"{said[0]}–{said[1]}"

@@ -15,6 +15,7 @@ from portal.ui.guard import person_page
 from portal.ui.htmx import marker_of, render_live
 from portal.ui.loaders import load_run, load_run_to_change
 from portal.ui.pages.run import gate_url, run_page
+from portal.ui.pages.run_outlook import run_outlook
 from portal.ui.requests import PersonRequest
 
 
@@ -23,8 +24,9 @@ def run(request: PersonRequest, slug: str) -> HttpResponse:
     """May this run start on these nodes, now; and if not, what is missing and who can give it."""
     access, now = load_run(request, slug), timezone.now()
     page = run_page(user=request.user, access=access, now=now)
-    context = {"page": page, "now": now, "gate_url": gate_url(access.run)} | foot_of(now=now)
-    return render_live(request, "run", context, marker=marker_of(*page.seen))
+    outlook = run_outlook(access.run, now=now)
+    context = {"page": page, "outlook": outlook, "now": now, "gate_url": gate_url(access.run)} | foot_of(now=now)
+    return render_live(request, "run", context, marker=marker_of(*page.seen, *outlook.seen))
 
 
 @person_page("GET", "HEAD", "POST")
