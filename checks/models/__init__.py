@@ -14,6 +14,17 @@ from checks.models.costs import (
     PriceRow,
 )
 from checks.models.history import Flip, Gap
+from checks.models.incidents import (
+    CorrectiveAction,
+    Incident,
+    IncidentAttachment,
+    IncidentEvent,
+    IncidentItemLink,
+    IncidentNode,
+    Precedent,
+    ThresholdApproval,
+    ThresholdProposal,
+)
 from checks.models.ledger import LedgerAnchor, LedgerEntry, LedgerWatch
 from checks.models.notices import Notice, NoticeMark
 from checks.models.reports import Evidence, NodeMemory, Report, ReportReceipt, ValueRollup
@@ -52,6 +63,7 @@ __all__ = [
     "CatalogVersion",
     "Cluster",
     "ClusterPrice",
+    "CorrectiveAction",
     "CostScenario",
     "CurrencyRate",
     "Delegation",
@@ -61,6 +73,11 @@ __all__ = [
     "Flip",
     "Gap",
     "Heartbeat",
+    "Incident",
+    "IncidentAttachment",
+    "IncidentEvent",
+    "IncidentItemLink",
+    "IncidentNode",
     "LedgerAnchor",
     "LedgerEntry",
     "LedgerWatch",
@@ -82,6 +99,7 @@ __all__ = [
     "PinnedEvidence",
     "PolicyApproval",
     "PolicyVersion",
+    "Precedent",
     "PriceBook",
     "PriceRow",
     "RecheckRequest",
@@ -98,6 +116,8 @@ __all__ = [
     "SignoffPackage",
     "Stage",
     "StartKind",
+    "ThresholdApproval",
+    "ThresholdProposal",
     "Token",
     "TokenKind",
     "ValueRollup",
