@@ -39,6 +39,15 @@ _MOST_GPUS: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
+class Sign:
+    """A further sign of the same trouble; *key* keeps it from counting twice."""
+
+    at: datetime
+    text: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Opening:
     """What is known of an incident when it is opened. *told_gpu_seconds* replaces GPUs x time."""
 
@@ -56,6 +65,10 @@ class Opening:
     told_gpu_seconds: int | None = None
     touched: tuple[Touched, ...] = ()
     links: tuple[Linking, ...] = ()
+    signs: tuple[Sign, ...] = ()
+
+
+_OUTCOMES: Final = {Meeting.IS_NEW: "opened", Meeting.JOINS: "joined", Meeting.REOPENS: "reopened"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +78,11 @@ class Opened:
     incident: Incident
     meeting: Meeting
     known: bool = False
+
+    @property
+    def outcome(self) -> str:
+        """In a word: *opened*, *joined*, *reopened* or *known*."""
+        return "known" if self.known else _OUTCOMES[self.meeting]
 
 
 #: Columns that people change, and a program tells at the opening.
@@ -86,11 +104,13 @@ def open_incident(
     now: datetime,
     external_id: str = "",
     text: str = "",
+    same_as: Incident | None = None,
 ) -> Opened:
     """Write an incident down, or more about one that is known.
 
     Idempotent by (*source*, *external_id*). The same trouble (see `checks.domain.incidents.recurring`) joins the one
-    that is open, and opens the one again that ended within 90 days. *text* is the first line of the timeline.
+    that is open, and opens the one again that ended within 90 days; a caller that knows the same trouble by other signs
+    names its incident: *same_as*. *text* is the first line of the timeline.
 
     Raises:
         MayNot, IncidentRefused, IncidentTimes.
@@ -103,7 +123,7 @@ def open_incident(
     told = IncidentEvent.objects.filter(cluster=cluster, key=key).first() if key else None
     if told is not None:
         return Opened(survivor_of(told.incident), Meeting.JOINS, known=True)
-    alike = _alike(cluster, opening)
+    alike = _alike(same_as or _same(cluster, opening), opening)
     if alike is None:
         return _create(cluster, opening, source, author, now, key, text)
     incident, meeting = alike
@@ -148,17 +168,19 @@ def _require_counts(opening: Opening) -> None:
             raise IncidentRefused(_("%(name)s is a count from 0 to %(most)d.") % {"name": name, "most": most})
 
 
-def _alike(cluster: Cluster, opening: Opening) -> tuple[Incident, Meeting] | None:
-    """The newest incident of the same fingerprint, and what the opening is to it; None where it is a new trouble."""
-    mark = _fingerprint(cluster, opening)
-    if not mark:
-        return None
-    same = Incident.objects.filter(cluster=cluster, fingerprint=mark).exclude(standing=Standing.MERGED)
-    found = same.select_related("cluster", "run").first()
+def _alike(found: Incident | None, opening: Opening) -> tuple[Incident, Meeting] | None:
+    """What the opening is to the incident of the same trouble; None where it is a new one."""
     if found is None:
         return None
     meeting = meeting_of(Standing(found.standing), found.stable_at or found.closed_at, at=opening.detected_at)
     return None if meeting is Meeting.IS_NEW else (found, meeting)
+
+
+def _same(cluster: Cluster, opening: Opening) -> Incident | None:
+    """The newest incident of the same fingerprint."""
+    mark = _fingerprint(cluster, opening)
+    same = Incident.objects.filter(cluster=cluster, fingerprint=mark).exclude(standing=Standing.MERGED)
+    return same.select_related("cluster", "run").first() if mark else None
 
 
 def _fingerprint(cluster: Cluster, opening: Opening) -> str:
@@ -188,7 +210,7 @@ def _create(
     )
     touch(incident, opening.touched)
     add_event(incident, EventKind.OPENED, author=author, now=now, at=opening.detected_at, text=text, key=key)
-    link_items(incident, opening.links, author=author, now=now)
+    _tell_more(incident, opening, author, now)
     refresh(incident)
     data = {"title": opening.title, "source": source, "component": incident.component, "weight": incident.weight}
     write_act("incident_opened", incident, author=author, now=now, data=data)
@@ -200,7 +222,7 @@ def _see_again(incident: Incident, opening: Opening, author: Author, now: dateti
     touch(incident, opening.touched)
     said = text or opening.title
     add_event(incident, EventKind.SEEN_AGAIN, author=author, now=now, at=opening.detected_at, text=said, key=key)
-    link_items(incident, opening.links, author=author, now=now)
+    _tell_more(incident, opening, author, now)
     refresh(incident)
 
 
@@ -222,9 +244,18 @@ def _come_back(incident: Incident, opening: Opening, author: Author, now: dateti
         incident, EventKind.REOPENED, author=author, now=now, at=opening.detected_at, text=said, data=was, key=key
     )
     _reopen_actions(incident, author, now)
-    link_items(incident, opening.links, author=author, now=now)
+    _tell_more(incident, opening, author, now)
     refresh(incident)
     write_act("incident_reopened", incident, author=author, now=now, data=was | {"occurrences": incident.occurrences})
+
+
+def _tell_more(incident: Incident, opening: Opening, author: Author, now: datetime) -> None:
+    """What an opening says beside its first line."""
+    for sign in opening.signs:
+        add_event(
+            incident, EventKind.SEEN_AGAIN, author=author, now=now, at=sign.at, text=sign.text, key=sign.key
+        )  # fmt: skip
+    link_items(incident, opening.links, author=author, now=now)
 
 
 def _reopen_actions(incident: Incident, author: Author, now: datetime) -> None:
