@@ -2,6 +2,9 @@
 
 from django.urls import path
 
+from portal.ui.views import incident as one
+from portal.ui.views import incident_actions as actions
+from portal.ui.views import incidents as many
 from portal.ui.views.attest import attested_file, state_result
 from portal.ui.views.board import board
 from portal.ui.views.certificate import certificate, record, record_pdf, verifier
@@ -32,6 +35,7 @@ urlpatterns = [
     path("clusters/<slug:slug>/enrol/<slug:key>/revoke/", revoke_enrolment, name="revoke_enrolment"),
     path("clusters/<slug:slug>/runs/new/", plan_run, name="plan_run"),
     path("clusters/<slug:slug>/runs/preview/", preview_pool, name="preview_pool"),
+    path("clusters/<slug:slug>/incidents/new/", one.open_new, name="open_incident"),
     path("clusters/<slug:slug>/policy/", policy, name="policy"),
     path("clusters/<slug:slug>/policy/propose/", propose, name="propose_policy"),
     path("clusters/<slug:slug>/policy/<int:number>/approve/", approve, name="approve_policy"),
@@ -48,6 +52,21 @@ urlpatterns = [
     path("costs/lines.csv", costs_csv, name="costs_csv"),
     path("costs/curve.csv", curve_csv, name="costs_curve"),
     path("costs/prices/", prices, name="prices"),
+    path("incidents/", many.incidents, name="incidents"),
+    path("incidents/incidents.csv", many.incidents_csv, name="incidents_csv"),
+    path("incidents/blind-spots/", many.blind, name="blind_spots"),
+    path("incidents/lemons/", many.lemons, name="lemons"),
+    path("incidents/known/", many.known, name="known_incidents"),
+    path("incidents/<int:number>/", one.incident, name="incident"),
+    path("incidents/<int:number>/change/", one.change_incident, name="change_incident"),
+    path("incidents/<int:number>/note/", one.note, name="note_on_incident"),
+    path("incidents/<int:number>/to/<slug:to>/", one.move, name="move_incident"),
+    path("incidents/<int:number>/link/", one.link, name="link_item"),
+    path("incidents/<int:number>/merge/", one.merge, name="merge_incident"),
+    path("incidents/<int:number>/attach/", one.attach, name="attach_files"),
+    path("incidents/<int:number>/files/<slug:digest>", one.incident_file, name="incident_file"),
+    path("incidents/<int:number>/actions/new/", actions.propose, name="propose_action"),
+    path("incidents/<int:number>/actions/<int:action>/<slug:to>/", actions.move, name="move_action"),
     path("runs/", runs, name="runs"),
     path("runs/verify_certificate.py", verifier, name="verifier"),
     path("runs/<slug:slug>/", run, name="run"),

@@ -70,9 +70,7 @@ def test_an_operator_does_what_there_is_and_nothing_else(client: Client, headers
         assert status in expected, (name, method, status, code)
 
 
-def test_an_operator_of_another_cluster_finds_nothing_of_it(
-    client: Client, headers: Callable[[str], Headers]
-) -> None:
+def test_an_operator_of_another_cluster_finds_nothing_of_it(client: Client, headers: Callable[[str], Headers]) -> None:
     strange = headers("stranger")
     answers = called(client, strange)
 
