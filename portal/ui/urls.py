@@ -5,6 +5,7 @@ from django.urls import path
 from portal.ui.views import incident as one
 from portal.ui.views import incident_actions as actions
 from portal.ui.views import incidents as many
+from portal.ui.views import learning
 from portal.ui.views.attest import attested_file, state_result
 from portal.ui.views.board import board
 from portal.ui.views.certificate import certificate, record, record_pdf, verifier
@@ -44,6 +45,10 @@ urlpatterns = [
     path("clusters/<slug:slug>/items/<slug:item>/state/", state_result, name="attest"),
     path("clusters/<slug:slug>/evidence/<slug:digest>", attested_file, name="attested_file"),
     path("clusters/<slug:slug>/items/<slug:item>/", item, name="item"),
+    path("clusters/<slug:slug>/items/<slug:item>/back-test/", learning.back_test, name="back_test"),
+    path("clusters/<slug:slug>/items/<slug:item>/back-test.csv", learning.back_test_csv, name="back_test_csv"),
+    path("clusters/<slug:slug>/items/<slug:item>/propose/", learning.propose, name="propose_threshold"),
+    path("clusters/<slug:slug>/thresholds/<int:number>/accept/", learning.accept, name="accept_threshold"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/", node, name="node"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/decide/<slug:key>/", decision, name="decision"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/recheck/", recheck, name="recheck"),
