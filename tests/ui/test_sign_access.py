@@ -160,6 +160,7 @@ def _done(lab: Lab, now: datetime) -> Acts:
 NOT_OF_SIGN_OFF = {
     "board", "clusters", "cluster", "cluster_csv", "enrol", "revoke_enrolment", "item", "node", "decision", "recheck",
     "node_item", "status", "verifier", "costs", "costs_csv", "costs_curve", "prices",
+    "back_test", "back_test_csv", "propose_threshold", "accept_threshold",  # tests/ui/test_learning.py
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What an item learned from incidents: how often it caught them, what escaped it, and what another threshold would do."""
+"""What an item learned from incidents: how often it caught them, what escaped it, what another threshold would do."""
 
 from dataclasses import dataclass
 from datetime import datetime
