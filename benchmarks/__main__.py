@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-NAMES = ("ingest", "gate", "pages", "agent", "herd", "history", "dataset")
+NAMES = ("ingest", "gate", "pages", "agent", "herd", "history", "dataset", "incidents")
 ON_A_GPU = ("steps",)
 
 
