@@ -65,7 +65,7 @@ def test_a_threshold_is_moved_and_its_misses_follow(told: Visit) -> None:
     expect(page.locator("#result")).to_contain_text("Propose ≥ 10,000")
     expect(page.locator("#result .plot")).to_be_visible()
     page.get_by_role("link", name="Propose ≥ 10,000").click()
-    expect(page.get_by_label("Threshold")).to_have_value("10000.0")
+    expect(page.get_by_role("spinbutton", name="Threshold")).to_have_value("10000.0")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -38,7 +38,8 @@ def heard(team: Team, status: str, *, ended: bool = False) -> dict[str, Any]:
     }  # fmt: skip
     body = {
         "version": "4", "groupKey": "{}:{alertname=Throughput}", "status": status, "receiver": "countersign",
-        "groupLabels": {}, "commonLabels": alert["labels"], "commonAnnotations": alert["annotations"], "alerts": [alert],
+        "groupLabels": {}, "commonLabels": alert["labels"], "commonAnnotations": alert["annotations"],
+        "alerts": [alert],
     }  # fmt: skip
     answer = team.portal.ask("/api/v1/clusters/learn/alertmanager", token=team.operator_token, body=body)
     assert answer.status == 200, answer.text

@@ -81,7 +81,7 @@ def test_an_item_without_a_number_to_move_has_no_back_test(sight: Sight) -> None
 def proposed(fleet: Fleet, hana: User, **changes: Any) -> ThresholdProposal:
     client = seen_by(hana).client
     prove(client, "/")
-    client.post(PROPOSE, {"threshold": "10000", "reason": "6,000 was too little"} | changes)
+    client.post(PROPOSE, {"threshold": "10000", "reason": "6,000 was too little", "fact": "live"} | changes)
     return ThresholdProposal.objects.get()
 
 

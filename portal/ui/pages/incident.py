@@ -16,6 +16,8 @@ from checks.models import CorrectiveAction, IncidentAttachment, IncidentEvent, I
 from checks.selectors.incidents import IncidentAccess, known_elsewhere
 from portal.ui import incident_words as words
 
+_MOST_TWINS = 3
+
 
 @dataclass(frozen=True, slots=True)
 class EventLine:
@@ -157,6 +159,6 @@ def _twins(links: tuple[IncidentItemLink, ...]) -> Iterator[TwinLine]:
     chinese = (get_language() or "en").startswith("zh")
     for link in links:
         for one in known_elsewhere(item=link.item)[:2]:
-            if one.key not in known:
+            if one.key not in known and len(known) < _MOST_TWINS:
                 known.add(one.key)
                 yield TwinLine(one, one.title_zh if chinese else one.title_en)

@@ -35,10 +35,11 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A threshold in the drawing."""
+    """A threshold in the drawing; its number stands on the side where the other one is not."""
 
     x: float
     says: str
+    anchor: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +178,15 @@ def back_test_page(
         criterion=criterion, label=rules.label(criterion.fact), unit=rules.item.facts[criterion.fact].value,
         sign=figures.sign(criterion.operator.value), test=test, in_force=in_force, tried=chosen,
         counts=test.at(in_force), counts_tried=test.at(chosen), bars=_bars(columns, place),
-        mark=Mark(place(in_force), figures.number(in_force)),
-        mark_tried=Mark(place(chosen), figures.number(chosen)) if chosen != in_force else None,
+        mark=_mark(in_force, chosen, place), mark_tried=_mark(chosen, in_force, place) if chosen != in_force else None,
         ticks=tuple((place(value), figures.number(value)) for value in _ticks(columns)), best=test.best(), least=low,
         most=high,
     )  # fmt: skip
+
+
+def _mark(value: float, other: float, place: Any) -> Mark:
+    anchor = "middle" if value == other else "end" if value < other else "start"
+    return Mark(place(value), figures.number(value), anchor)
 
 
 def _placer(low: float, high: float) -> Any:

@@ -36,6 +36,7 @@ class ThresholdForm(forms.Form):
 
     threshold = forms.FloatField(label=gettext_lazy("Threshold"))
     reason = reason_field()
+    fact = forms.CharField(max_length=64, widget=forms.HiddenInput)
 
 
 @person_page()
@@ -77,7 +78,8 @@ def propose(request: PersonRequest, slug: str, item: str) -> HttpResponse:
         raise PermissionDenied
     tried = _number(request.GET.get("threshold", ""))
     page = back_test_page(access.cluster, rules, criterion, tried, now=timezone.now())
-    form = ThresholdForm(posted(request), initial={"threshold": page.tried if page.is_moved else None})
+    begun = {"threshold": page.tried if page.is_moved else None, "fact": criterion.fact}
+    form = ThresholdForm(posted(request), initial=begun)
     act = Act(
         title=_("Propose a threshold for %(item)s") % {"item": item},
         consequence=_(
@@ -97,8 +99,8 @@ def propose(request: PersonRequest, slug: str, item: str) -> HttpResponse:
     return act_page(
         request, act, form,
         lambda: propose_threshold(
-            cluster=access.cluster, item=item, fact=criterion.fact, by=request.user, proof=fresh_proof(request),
-            now=timezone.now(), **form.cleaned_data,
+            cluster=access.cluster, item=item, by=request.user, proof=fresh_proof(request), now=timezone.now(),
+            **form.cleaned_data,
         ),
     )  # fmt: skip
 
@@ -149,7 +151,8 @@ def accept(request: PersonRequest, slug: str, number: int) -> HttpResponse:
 def _movable(request: PersonRequest, slug: str, item: str) -> tuple[ClusterAccess, Rules, Criterion]:
     access = load_cluster(request, slug)
     rules = rules_of(access.cluster).get(item)
-    criterion = criterion_named(rules, request.GET.get("fact", "")) if rules else None
+    fact = request.POST.get("fact") or request.GET.get("fact", "")
+    criterion = criterion_named(rules, fact) if rules else None
     if rules is None or criterion is None:
         raise Http404
     return access, rules, criterion
