@@ -428,6 +428,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="incident",
+            index=models.Index(fields=["cluster", "detected_at"], name="incident_detected"),
+        ),
+        migrations.AddIndex(
+            model_name="incident",
             index=models.Index(
                 condition=models.Q(("fingerprint", ""), _negated=True),
                 fields=["cluster", "fingerprint"],

@@ -79,6 +79,7 @@ class Incident(models.Model):
         indexes = [
             GinIndex(fields=["search"], name="incident_search"),
             models.Index(fields=["cluster", "-id"], name="incident_newest"),
+            models.Index(fields=["cluster", "detected_at"], name="incident_detected"),
             models.Index(fields=["cluster", "fingerprint"], condition=~Q(fingerprint=""), name="incident_fingerprint"),
         ]
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -14,6 +14,8 @@ from checks.domain.incidents.kinds import SEEING, Relation, Standing
 from checks.models import Incident, IncidentItemLink
 from checks.selectors.incident_losses import money_of, with_losses
 
+#: Figures are of the incidents that were detected within this time: what was slow years ago says little of now.
+COUNTED: Final = timedelta(days=365)
 #: The most lines of a list of blind spots.
 MOST_BLIND: Final = 100
 
@@ -28,7 +30,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """All incidents of some clusters, merged ones left out. *lost_s* is None where nobody said what stood still."""
+    """Incidents of some clusters in a year, without merged ones; *lost_s* is None where nobody said what stood still."""
 
     incidents: int
     open: int
@@ -64,16 +66,16 @@ _SPANS: Final = """
         percentile_disc(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY EXTRACT(epoch FROM detected_at - started_at)),
         percentile_disc(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY EXTRACT(epoch FROM stable_at - detected_at)),
         percentile_disc(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY EXTRACT(epoch FROM closed_at - detected_at))
-    FROM checks_incident WHERE cluster_id = ANY(%s) AND standing <> 'merged'
+    FROM checks_incident WHERE cluster_id = ANY(%s) AND detected_at >= %s AND standing <> 'merged'
 """
 
 
 def figures_of(clusters: Collection[int], *, now: datetime) -> Figures:
-    """The figures of *clusters* (keys), in two statements."""
+    """The figures of *clusters* (keys) over the last 365 days, in two statements."""
     with connection.cursor() as cursor:
-        cursor.execute(_SPANS, [list(clusters)])
+        cursor.execute(_SPANS, [list(clusters), now - COUNTED])
         incidents, still_open, recurred, *spans = cursor.fetchone()
-    lost_s, usd = _lost(_counted(clusters), now)
+    lost_s, usd = _lost(_counted(clusters).filter(detected_at__gte=now - COUNTED), now)
     detect, stabilise, close = (_span(one) for one in spans)
     return Figures(incidents, still_open, recurred, detect, stabilise, close, lost_s, usd)
 

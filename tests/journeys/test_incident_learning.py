@@ -91,12 +91,10 @@ def test_the_blind_spot_ends_with_the_item_that_should_have_caught_it(team: Team
 
 def test_what_others_told_came_with_the_portal_in_both_languages(team: Team) -> None:
     piet = Sender(team.portal, team.who("piet"), team.passwords["piet"]).sign_in()
-    english = piet.look(f"/incidents/known/?item={ITEM}").text
-    piet.send(
-        "/accounts/language/", {"language": "zh-hans", "next": "/incidents/known/"}, shown=piet.look("/incidents/")
-    )
+    shown, english = piet.look("/clusters/learn/incidents/new/"), piet.look(f"/incidents/known/?item={ITEM}").text
+    piet.send("/accounts/language/", {"language": "zh-hans", "next": "/"}, shown=shown)
     chinese = piet.look(f"/incidents/known/?item={ITEM}").text
-    piet.send("/accounts/language/", {"language": "en", "next": "/"}, shown=piet.look("/incidents/"))
+    piet.send("/accounts/language/", {"language": "en", "next": "/"}, shown=shown)
 
     assert "The backlog of network packets stood at 1000" in english
     assert "网络收包队列长度停留在 1000" in chinese

@@ -42,7 +42,6 @@ class IncidentsPage:
 
     wanted: Wanted
     lines: tuple[IncidentLine, ...]
-    figures: Figures
     accesses: tuple[ClusterAccess, ...]
     older: str
     query: str
@@ -74,16 +73,19 @@ class IncidentsPage:
 
 
 def incidents_page(user: Any, query: QueryDict, *, now: datetime) -> IncidentsPage:
-    """Collect it. A cluster that is asked for narrows the figures too."""
-    wanted, accesses = wanted_of(query), clusters_of(user)
+    """Collect it."""
+    wanted, asked = wanted_of(query), asked_of(query)
     page = page_for(user, wanted, now=now)
-    counted = [one.cluster.pk for one in accesses if wanted.cluster in ("", one.cluster.slug)]
-    asked = asked_of(query)
     return IncidentsPage(
-        wanted=wanted, lines=tuple(map(IncidentLine.of, page.incidents)), figures=figures_of(counted, now=now),
-        accesses=accesses, older=urlencode(asked | {"before": page.before}) if page.before else "",
-        query=urlencode(asked),
+        wanted=wanted, lines=tuple(map(IncidentLine.of, page.incidents)), accesses=clusters_of(user),
+        older=urlencode(asked | {"before": page.before}) if page.before else "", query=urlencode(asked),
     )  # fmt: skip
+
+
+def head_figures(page: IncidentsPage, *, now: datetime) -> Figures:
+    """The figures of all clusters of the reader, or of the one that is asked for; other filters leave them alone."""
+    counted = [one.cluster.pk for one in page.accesses if page.wanted.cluster in ("", one.cluster.slug)]
+    return figures_of(counted, now=now)
 
 
 def asked_of(query: QueryDict) -> dict[str, str]:

@@ -13,7 +13,7 @@ from checks.selectors.pages_access import clusters_of
 from checks.selectors.pages_status import foot_of
 from portal.ui.csv_files import csv_file
 from portal.ui.guard import person_page
-from portal.ui.pages.incidents import CSV_HEAD, IncidentLine, csv_records, incidents_page
+from portal.ui.pages.incidents import CSV_HEAD, IncidentLine, csv_records, head_figures, incidents_page
 from portal.ui.requests import PersonRequest
 
 
@@ -22,11 +22,13 @@ def incidents(request: PersonRequest) -> HttpResponse:
     """The newest incidents that are asked for, and the figures of all; to the form alone what was found."""
     now = timezone.now()
     page = incidents_page(request.user, request.GET, now=now)
-    template = "ui/incidents/_found.html" if request.htmx else "ui/incidents/page.html"
-    response = render(request, template, {"page": page, "now": now} | foot_of(now=now))
     if request.htmx:
+        response = render(request, "ui/incidents/_found.html", {"page": page, "now": now})
         response["X-Live"] = "part"
         response["HX-Replace-Url"] = f"{request.path}?{page.query}"
+    else:
+        context = {"page": page, "figures": head_figures(page, now=now), "now": now} | foot_of(now=now)
+        response = render(request, "ui/incidents/page.html", context)
     patch_vary_headers(response, ["HX-Request"])
     return response
 
