@@ -30,7 +30,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Incidents of some clusters in a year, without merged ones; *lost_s* is None where nobody said what stood still."""
+    """Incidents of some clusters in a year, without merged ones; *lost_s* is None where nobody said what stood."""
 
     incidents: int
     open: int
