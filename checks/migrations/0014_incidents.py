@@ -254,6 +254,7 @@ class Migration(migrations.Migration):
                 ("relation", models.CharField(max_length=20, verbose_name="relation")),
                 ("why", models.CharField(blank=True, max_length=500, verbose_name="why")),
                 ("item_version", models.CharField(blank=True, max_length=64, verbose_name="item version then")),
+                ("evidence", models.CharField(blank=True, max_length=64, verbose_name="digest of the raw text")),
                 (
                     "by",
                     models.ForeignKey(
@@ -578,6 +579,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="incidentitemlink",
             index=models.Index(fields=["item"], name="incidentitemlink_item"),
+        ),
+        migrations.AddIndex(
+            model_name="incidentitemlink",
+            index=models.Index(
+                condition=models.Q(("evidence", ""), _negated=True),
+                fields=["evidence"],
+                name="incidentitemlink_evidence",
+            ),
         ),
         migrations.AddConstraint(
             model_name="incidentitemlink",

@@ -136,6 +136,8 @@ class IncidentItemLink(Told):
     relation = models.CharField(_("relation"), max_length=20)
     why = models.CharField(_("why"), max_length=500, blank=True)
     item_version = models.CharField(_("item version then"), max_length=64, blank=True)
+    # What was read then; it is kept as long as the incident names it.
+    evidence = models.CharField(_("digest of the raw text"), max_length=64, blank=True)
 
     class Meta:
         ordering = ["id"]
@@ -143,7 +145,10 @@ class IncidentItemLink(Told):
             models.UniqueConstraint(fields=["incident", "item"], name="incidentitemlink_once"),
             models.CheckConstraint(condition=Q(relation__in=_values(Relation)), name="incidentitemlink_relation_known"),
         ]
-        indexes = [models.Index(fields=["item"], name="incidentitemlink_item")]
+        indexes = [
+            models.Index(fields=["item"], name="incidentitemlink_item"),
+            models.Index(fields=["evidence"], condition=~Q(evidence=""), name="incidentitemlink_evidence"),
+        ]
 
 
 class CorrectiveAction(models.Model):

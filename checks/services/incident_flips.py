@@ -18,7 +18,19 @@ from checks.domain.breaker import SPAN
 from checks.domain.incidents.kinds import Opener, Relation, Standing, Weight, component_of
 from checks.domain.items import Item
 from checks.domain.verdicts import Verdict
-from checks.models import BreakerTrip, Cluster, Flip, Incident, IncidentEvent, Node, NoticeMark, Run, RunNode, Stage
+from checks.models import (
+    BreakerTrip,
+    Cluster,
+    Flip,
+    Incident,
+    IncidentEvent,
+    Node,
+    NodeItemState,
+    NoticeMark,
+    Run,
+    RunNode,
+    Stage,
+)
 from checks.selectors.rules import ruleset_for
 from checks.services.incident_links import Linking
 from checks.services.incident_opening import Opening, Sign, open_incident
@@ -168,7 +180,7 @@ def _class(trip: BreakerTrip) -> str:
 def _opening(title: str, error_class: str, found: Sequence[_Failure], relation: Relation) -> Opening:
     """What failed, told by its first; the others are further signs of it."""
     first, *rest = found
-    links = {one.item.key: Linking(one.item.key, relation, one.says) for one in reversed(found)}
+    links = {one.item.key: Linking(one.item.key, relation, one.says, _evidence(one)) for one in reversed(found)}
     return Opening(
         title=title[:200], weight=Weight.MAJOR if first.run.stage == Stage.RUNNING else Weight.MINOR,
         component=component_of(first.item.key, first.item.layer),
@@ -177,6 +189,13 @@ def _opening(title: str, error_class: str, found: Sequence[_Failure], relation: 
         touched=tuple(dict.fromkeys(Touched(one.node.hostname, one.flip.subject) for one in found)),
         links=tuple(links.values()), signs=tuple(Sign(one.flip.at, one.says, one.key) for one in rest),
     )  # fmt: skip
+
+
+def _evidence(failure: _Failure) -> str:
+    """The digest of what the row was judged by, as long as it is that very row."""
+    flip = failure.flip
+    rows = NodeItemState.objects.filter(node=flip.node, item=flip.item, subject=flip.subject, raw=Verdict.FAIL)
+    return rows.values_list("evidence", flat=True).first() or ""
 
 
 def _unseen(cluster: Cluster, failures: Sequence[_Failure]) -> list[_Failure]:

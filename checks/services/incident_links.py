@@ -27,11 +27,12 @@ _LONGEST_WHY: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Linking:
-    """An item of the checklist, and what it was to the incident."""
+    """An item of the checklist, and what it was to the incident; *evidence* is the digest of what it was judged by."""
 
     item: str
     relation: Relation
     why: str = ""
+    evidence: str = ""
 
 
 @transaction.atomic
@@ -61,6 +62,7 @@ def link_items(
             raise IncidentRefused(_("The checklist has no item %(item)s; name one by its key.") % {"item": one.item})
         why = require_line(one.why, most=_LONGEST_WHY, what=_("reason of the link"))
         columns = {"relation": one.relation.value, "why": why, "item_version": versions[one.item]}
+        columns |= {"evidence": one.evidence} if one.evidence else {}
         link, _made = IncidentItemLink.objects.update_or_create(
             incident=incident, item=one.item, defaults=columns | {"by": author.by, "token": author.token, "at": now}
         )

@@ -5,9 +5,22 @@ from typing import Any
 
 import pytest
 
-from checks.models import BreakerTrip, Cluster, Flip, Incident, IncidentEvent, LedgerEntry, Node, Run, Stage
+from checks.models import (
+    BreakerTrip,
+    Cluster,
+    Evidence,
+    Flip,
+    Incident,
+    IncidentEvent,
+    LedgerEntry,
+    Node,
+    NodeItemState,
+    Run,
+    Stage,
+)
+from checks.services.evidence import purge_evidence
 from checks.services.incident_flips import open_for_flips
-from tests.lab import MINUTE, NOON, healthy_node, lab
+from tests.lab import MINUTE, NOON, bad_row, healthy_node, lab
 from tests.runs import a_run
 
 pytestmark = pytest.mark.django_db
@@ -130,3 +143,14 @@ def test_the_same_failure_of_the_same_part_opens_its_incident_again(cluster: Clu
     assert open_for_flips(now=later) == 0
     assert Incident.objects.get().occurrences == 2
     assert IncidentEvent.objects.filter(kind="reopened").count() == 1
+
+
+def test_what_was_read_then_is_kept_as_long_as_the_incident_names_it(cluster: Cluster, run: Run) -> None:
+    Evidence.objects.create(digest="ab" * 32, probe="pcie", text="8x", stored_at=NOON - timedelta(days=9))
+    state = bad_row(Node.objects.get(hostname="gpu001"), "gpu-pcie-width", subject="gpu3", evidence="ab" * 32)
+    fails(cluster, "gpu001")
+    open_for_flips(now=NOON)
+    NodeItemState.objects.filter(item=state.item).update(evidence="")
+
+    assert purge_evidence(now=NOON) == 0
+    assert Incident.objects.get().links.get().evidence == "ab" * 32

@@ -12,7 +12,15 @@ from django.utils.translation import gettext as _
 from checks.domain.incidents.kinds import ActionState, EventKind, Standing, is_blind_spot
 from checks.domain.incidents.losses import money_lost
 from checks.domain.incidents.standing import ACTION_MOVES, MOVES, UNENDED
-from checks.models import CorrectiveAction, IncidentAttachment, IncidentEvent, IncidentItemLink, IncidentNode, Precedent
+from checks.models import (
+    CorrectiveAction,
+    Evidence,
+    IncidentAttachment,
+    IncidentEvent,
+    IncidentItemLink,
+    IncidentNode,
+    Precedent,
+)
 from checks.selectors.incidents import IncidentAccess, known_elsewhere
 from portal.ui import incident_words as words
 
@@ -58,6 +66,7 @@ class IncidentPage:
     usd: Decimal | None
     nodes: tuple[IncidentNode, ...]
     links: tuple[IncidentItemLink, ...]
+    texts: dict[str, str]
     actions: tuple[ActionLine, ...]
     attachments: tuple[IncidentAttachment, ...]
     events: tuple[EventLine, ...]
@@ -94,6 +103,7 @@ def incident_page(access: IncidentAccess) -> IncidentPage:
         usd=money_lost(incident.lost_s, incident.usd_per_gpu_hour),
         nodes=tuple(incident.touched.select_related("node")),
         links=links,
+        texts=dict(Evidence.objects.filter(digest__in=[one.evidence for one in links]).values_list("digest", "text")),
         actions=tuple(_action(one) for one in actions),
         attachments=tuple(incident.attachments.all()),
         events=tuple(_events(incident)),

@@ -1,5 +1,6 @@
 """Marks, hours and texts of incidents. Every mark has a shape of its own, its word, and a colour."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import template
@@ -73,6 +74,12 @@ def gpu_hours(gpu_seconds: int | None) -> str:
 def span(seconds: float | None) -> str:
     """A span of time in words; a dash where there is none."""
     return "—" if seconds is None else times.duration(seconds)
+
+
+@register.filter
+def text_of(texts: Mapping[str, str], digest: str) -> str:
+    """The raw text behind a link; empty where none was kept."""
+    return texts.get(digest, "")
 
 
 @register.filter
