@@ -14,7 +14,7 @@ from random import Random
 from urllib.parse import quote, urlsplit
 
 from benchmarks.machine import describe
-from benchmarks.pages import _analyze, _collect_static, _load_catalogue, _signed_in
+from benchmarks.pages import analyze, collect_static, load_checklist, signed_in
 from benchmarks.portal import Bench, database, served
 from benchmarks.results import Figure, show
 
@@ -38,10 +38,10 @@ def main() -> None:
     """Run and print."""
     print(f"incidents · {describe()}")
     with tempfile.TemporaryDirectory(prefix="cs-bench-static-") as static, database() as postgres:
-        _collect_static(static)
-        _load_catalogue()
+        collect_static(static)
+        load_checklist()
         _fill()
-        cookie = _signed_in(CLUSTER)
+        cookie = signed_in(CLUSTER)
         with served(postgres) as bench:
             figures = [figure for name in CASES for figure in _figures(bench, name, cookie)]
             figures += [_one(bench, name, path, cookie) for name, path in _PAGES.items()]
@@ -123,7 +123,7 @@ def _fill() -> None:
                 IncidentItemLink(incident=one, item="gpu-xid", relation=Relation.CAUGHT.value, at=now)
                 for one in made[::8]
             )
-    _analyze()
+    analyze()
 
 
 if __name__ == "__main__":
