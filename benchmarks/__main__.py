@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-NAMES = ("ingest", "gate", "pages", "agent", "herd", "history", "dataset", "drift")
+NAMES = ("ingest", "gate", "pages", "agent", "herd", "history", "dataset", "drift", "incidents")
 ON_A_GPU = ("steps", "gpu_facts")
 
 

@@ -61,11 +61,11 @@ def main() -> None:
     """Run and print."""
     print(f"pages · {describe()}")
     with tempfile.TemporaryDirectory(prefix="cs-bench-static-") as static, database() as postgres:
-        _collect_static(static)
-        _load_catalogue()
+        collect_static(static)
+        load_checklist()
         for size in SIZES:
             _fleet(size)
-        cookies = {size: _signed_in(size) for size in SIZES}
+        cookies = {size: signed_in(size) for size in SIZES}
         with served(postgres) as bench:
             for case in CASES:
                 _print(case, _asked(bench, case.path, cookies[case.size]))
@@ -111,7 +111,7 @@ def _print(case: Case, seen: Seen) -> None:
     )
 
 
-def _collect_static(place: str) -> None:
+def collect_static(place: str) -> None:
     """Pages name their style sheets by content, so these must lie where the server looks for them."""
     from django.conf import settings
     from django.core.management import call_command
@@ -120,14 +120,14 @@ def _collect_static(place: str) -> None:
     call_command("collectstatic", verbosity=0, interactive=False)
 
 
-def _load_catalogue() -> None:
+def load_checklist() -> None:
     """Once, before any node: loading judges every node again."""
     from checks.services.catalog import load_catalogue
 
     load_catalogue(path=Path("checks/catalog"), by=None, now=datetime.now(UTC))
 
 
-def _signed_in(size: int) -> str:
+def signed_in(size: int) -> str:
     """The cookie of somebody who leads the cluster of *size* nodes."""
     from django.conf import settings
     from django.test import Client
@@ -194,7 +194,7 @@ def _copy(node_id: uuid.UUID, cluster_id: int, now: datetime) -> None:
     NodeReadiness.objects.filter(node__cluster=cluster_id, node__hostname__in=hosts).update(
         health_bad=1, health_failed=1, start_bad=1
     )
-    _analyze()
+    analyze()
 
 
 def _copies() -> Iterator[str]:
@@ -211,7 +211,7 @@ def _copies() -> Iterator[str]:
         """  # noqa: S608  (names of our own tables and columns)
 
 
-def _analyze() -> None:
+def analyze() -> None:
     """As autovacuum would have done a minute later; only the owner of the tables may."""
     from django.db import connections
 

@@ -7,6 +7,8 @@ from checks.services.breaker import watch_breakers as watch
 from checks.services.evidence import purge_evidence as purge_texts
 from checks.services.fingerprints import purge_fingerprints
 from checks.services.heartbeats import note_alive
+from checks.services.incident_actions import verify_by_probes
+from checks.services.incident_flips import open_for_flips
 from checks.services.ledger_watch import watch_anchor, watch_chain
 from checks.services.link_items import derive_link_items
 from checks.services.notice_sending import purge_notices, send_notices
@@ -42,7 +44,14 @@ def derive_shared_items() -> None:
 
 @shared_task(name="checks.watch_breakers")
 def watch_breakers() -> None:
+    """Breakers first: what fails on very many nodes at once is one incident."""
     watch(now=timezone.now())
+    open_for_flips(now=timezone.now())
+
+
+@shared_task(name="checks.verify_actions")
+def verify_actions() -> None:
+    verify_by_probes(now=timezone.now())
 
 
 @shared_task(name="checks.ask_before_evidence_ends")

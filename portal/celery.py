@@ -61,6 +61,8 @@ app.conf.update(
         "worker-heartbeat": every(30, "note_worker_alive"),
         "sweep": every(60, "sweep_gaps"),
         "breaker": every(60, "watch_breakers"),
+        # Corrective actions that a passing probe proves by now.
+        "verify-actions": every(300, "verify_actions"),
         # What lapses by itself, and what a mail server or a chat did not take before.
         "notices": every(60, "watch_for_notices"),
         # What all nodes of a cluster say together: items of the tick and of the day.

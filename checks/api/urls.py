@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from checks.api import gate_urls, run_urls
+from checks.api import gate_urls, incident_urls, run_urls
 from checks.api.claims import ClaimView
 from checks.api.enroll import EnrollView
 from checks.api.fingerprints import FingerprintView
@@ -21,5 +21,6 @@ urlpatterns = [
     path("api/v1/agent/fingerprint", FingerprintView.as_view(), name="agent-fingerprint"),
     path("api/v1/agent/plan", PlanView.as_view(), name="agent-plan"),
     *run_urls.urlpatterns,
+    *incident_urls.urlpatterns,
     *gate_urls.urlpatterns,
 ]

@@ -15,6 +15,17 @@ from checks.models.costs import (
 )
 from checks.models.drift import Fingerprint, FingerprintChange, NodeFingerprint, SettingItem, SettingItemAct
 from checks.models.history import Flip, Gap
+from checks.models.incidents import (
+    CorrectiveAction,
+    Incident,
+    IncidentAttachment,
+    IncidentEvent,
+    IncidentItemLink,
+    IncidentNode,
+    Precedent,
+    ThresholdApproval,
+    ThresholdProposal,
+)
 from checks.models.ledger import LedgerAnchor, LedgerEntry, LedgerWatch
 from checks.models.links import LinkSeat, LinkSide, LinkTrial
 from checks.models.notices import Notice, NoticeMark
@@ -55,6 +66,7 @@ __all__ = [
     "CatalogVersion",
     "Cluster",
     "ClusterPrice",
+    "CorrectiveAction",
     "CostScenario",
     "CurrencyRate",
     "Delegation",
@@ -66,6 +78,11 @@ __all__ = [
     "Flip",
     "Gap",
     "Heartbeat",
+    "Incident",
+    "IncidentAttachment",
+    "IncidentEvent",
+    "IncidentItemLink",
+    "IncidentNode",
     "LedgerAnchor",
     "LedgerEntry",
     "LedgerWatch",
@@ -91,6 +108,7 @@ __all__ = [
     "PinnedEvidence",
     "PolicyApproval",
     "PolicyVersion",
+    "Precedent",
     "PriceBook",
     "PriceRow",
     "RecheckRequest",
@@ -109,6 +127,8 @@ __all__ = [
     "SignoffPackage",
     "Stage",
     "StartKind",
+    "ThresholdApproval",
+    "ThresholdProposal",
     "Token",
     "TokenKind",
     "ToolEvidence",

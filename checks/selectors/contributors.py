@@ -26,8 +26,8 @@ from checks.selectors.shared_rows import subject_of
 
 #: Acts of the ledger that lend a hand to what is signed.
 EDITS: Final = (
-    "overrides_changed", "profile_changed", "node_profile_changed", "subject_retired", "training_env_changed",
-    "evidence_uploaded",
+    "overrides_changed", "threshold_accepted", "profile_changed", "node_profile_changed", "subject_retired",
+    "training_env_changed", "evidence_uploaded",
 )  # fmt: skip
 #: Roles that signed the same digest in one round, in any run of the cluster, and the ledger's number of the last.
 ROUNDS: Final = """
@@ -136,7 +136,7 @@ def _last_complete(rounds: Iterable[Round], policy: Policy) -> dict[Layer, int]:
 
 def _layers_touched(entry: LedgerEntry, run: Run, names: Collection[str], ruleset: Ruleset) -> Collection[Layer]:
     """The layers whose package an act touched."""
-    if entry.what == "overrides_changed":
+    if entry.what in ("overrides_changed", "threshold_accepted"):
         return _layers_of_overrides(entry.data, ruleset)
     if entry.what == "training_env_changed":
         return (Layer.FRAMEWORK,)

@@ -120,11 +120,23 @@ def set_overrides(
     Raises:
         InvalidOverride: an override fits nothing in the catalogue.
     """
-    with transaction.atomic():
-        lock_rules()
-        cluster = lock_cluster(cluster.pk)
-        replace_overrides(cluster=cluster, overrides=overrides, by=by, reason=reason, now=now)
+    cluster = store_overrides(cluster=cluster, overrides=overrides, by=by, reason=reason, now=now)
     rejudge_cluster(cluster=cluster, now=now)
+    return cluster
+
+
+@transaction.atomic
+def store_overrides(
+    *, cluster: Cluster, overrides: Mapping[str, object], by: AbstractBaseUser | None, reason: str, now: datetime
+) -> Cluster:
+    """The first half of ``set_overrides``, for an act that does more in its transaction and has nodes judged after it.
+
+    Raises:
+        InvalidOverride: an override fits nothing in the catalogue.
+    """
+    lock_rules()
+    cluster = lock_cluster(cluster.pk)
+    replace_overrides(cluster=cluster, overrides=overrides, by=by, reason=reason, now=now)
     return cluster
 
 

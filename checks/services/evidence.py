@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.db.models import Exists, OuterRef
 from msgspec import Struct
 
-from checks.models import Evidence, NodeItemState, PinnedEvidence, ScopeState
+from checks.models import Evidence, IncidentItemLink, NodeItemState, PinnedEvidence, ScopeState
 from checks.services.report_v1 import EvidenceV1
 
 # A text is stored with the row that names it; the day is for reports that bring it again just now.
@@ -51,10 +51,11 @@ def keep_text(probe: str, said: Sequence[str], *, now: datetime) -> str:
 
 
 def purge_evidence(*, now: datetime) -> int:
-    """Delete texts older than a day that no state and no signature names any more; returns how many."""
+    """Delete texts older than a day that no state, signature or incident names any more; returns how many."""
     named_by_node = NodeItemState.objects.filter(evidence=OuterRef("digest"))
     named_elsewhere = ScopeState.objects.filter(evidence=OuterRef("digest"))
     pinned = PinnedEvidence.objects.filter(evidence=OuterRef("digest"))
     old = Evidence.objects.filter(~Exists(named_by_node), ~Exists(named_elsewhere), stored_at__lt=now - _YOUNG)
-    old = old.exclude(Exists(pinned))
+    linked = IncidentItemLink.objects.filter(evidence=OuterRef("digest"))
+    old = old.exclude(Exists(pinned)).exclude(Exists(linked))
     return old.delete()[0]

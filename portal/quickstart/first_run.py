@@ -35,10 +35,11 @@ PROFILES = Path(settings.BASE_DIR) / "checks" / "catalog" / "profiles"
 
 
 def main() -> None:
-    """Migrate as owner, load catalogue and prices, make what is missing, and write down how to get in."""
+    """Migrate as owner, load what comes with the portal, make what is missing, and write down how to get in."""
     call_command("migrate", database="owner", interactive=False, verbosity=0)
     call_command("catalog", "load", "--yes")
     call_command("prices", "load", "--yes")
+    call_command("incidents", "load")
     place = Place(settings.VAR_DIR)
     notes = read_json(place.notes)
     if not Cluster.objects.exists():  # a new database knows neither our tokens, nor our agents, nor our anchors

@@ -2,10 +2,12 @@
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
+from django.utils import timezone
 
 from checks.models import Estimate, Node
 from checks.selectors.costs import NoSuchEstimate, estimate_for
 from checks.selectors.gate_context import NoSuchRun
+from checks.selectors.incidents import IncidentAccess, NoSuchIncident, incident_for
 from checks.selectors.pages_access import ACTING_ROLES, ClusterAccess, cluster_of, node_of
 from checks.selectors.roles import roles_of
 from checks.selectors.runs import RunAccess, get_run_for
@@ -136,5 +138,30 @@ def load_run_to_change(request: PersonRequest, slug: str) -> RunAccess:
     """
     access = load_run(request, slug)
     if not access.may_edit:
+        raise PermissionDenied
+    return access
+
+
+def load_incident(request: PersonRequest, number: int) -> IncidentAccess:
+    """One incident of a cluster that this person sees, with what it lost so far.
+
+    Raises:
+        Http404: no such incident, or not this person's.
+    """
+    try:
+        return incident_for(request.user, number, now=timezone.now())
+    except NoSuchIncident as error:
+        raise Http404 from error
+
+
+def load_incident_to_act(request: PersonRequest, number: int) -> IncidentAccess:
+    """One incident, for somebody who works in its cluster.
+
+    Raises:
+        Http404: as ``load_incident``.
+        PermissionDenied: the role is viewer.
+    """
+    access = load_incident(request, number)
+    if not access.may_act:
         raise PermissionDenied
     return access

@@ -2,6 +2,10 @@
 
 from django.urls import path
 
+from portal.ui.views import incident as one
+from portal.ui.views import incident_actions as actions
+from portal.ui.views import incidents as many
+from portal.ui.views import learning
 from portal.ui.views.attest import attested_file, state_result
 from portal.ui.views.board import board
 from portal.ui.views.certificate import certificate, record, record_pdf, verifier
@@ -38,6 +42,7 @@ urlpatterns = [
     path("clusters/<slug:slug>/runs/new/", plan_run, name="plan_run"),
     path("clusters/<slug:slug>/runs/preview/", preview_pool, name="preview_pool"),
     path("clusters/<slug:slug>/price/", set_price, name="price_cluster"),
+    path("clusters/<slug:slug>/incidents/new/", one.open_new, name="open_incident"),
     path("clusters/<slug:slug>/policy/", policy, name="policy"),
     path("clusters/<slug:slug>/policy/propose/", propose, name="propose_policy"),
     path("clusters/<slug:slug>/policy/<int:number>/approve/", approve, name="approve_policy"),
@@ -46,6 +51,10 @@ urlpatterns = [
     path("clusters/<slug:slug>/items/<slug:item>/state/", state_result, name="attest"),
     path("clusters/<slug:slug>/evidence/<slug:digest>", attested_file, name="attested_file"),
     path("clusters/<slug:slug>/items/<slug:item>/", item, name="item"),
+    path("clusters/<slug:slug>/items/<slug:item>/back-test/", learning.back_test, name="back_test"),
+    path("clusters/<slug:slug>/items/<slug:item>/back-test.csv", learning.back_test_csv, name="back_test_csv"),
+    path("clusters/<slug:slug>/items/<slug:item>/propose/", learning.propose, name="propose_threshold"),
+    path("clusters/<slug:slug>/thresholds/<int:number>/accept/", learning.accept, name="accept_threshold"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/", node, name="node"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/decide/<slug:key>/", decision, name="decision"),
     path("clusters/<slug:slug>/nodes/<str:hostname>/recheck/", recheck, name="recheck"),
@@ -69,6 +78,21 @@ urlpatterns = [
     path("costs/estimates/<int:number>/", estimate, name="estimate"),
     path("costs/estimates/<int:number>/lines.csv", estimate_csv, name="estimate_csv"),
     path("costs/estimates/<int:number>/bill/", read_bill_in, name="read_bill"),
+    path("incidents/", many.incidents, name="incidents"),
+    path("incidents/incidents.csv", many.incidents_csv, name="incidents_csv"),
+    path("incidents/blind-spots/", many.blind, name="blind_spots"),
+    path("incidents/lemons/", many.lemons, name="lemons"),
+    path("incidents/known/", many.known, name="known_incidents"),
+    path("incidents/<int:number>/", one.incident, name="incident"),
+    path("incidents/<int:number>/change/", one.change_incident, name="change_incident"),
+    path("incidents/<int:number>/note/", one.note, name="note_on_incident"),
+    path("incidents/<int:number>/to/<slug:to>/", one.move, name="move_incident"),
+    path("incidents/<int:number>/link/", one.link, name="link_item"),
+    path("incidents/<int:number>/merge/", one.merge, name="merge_incident"),
+    path("incidents/<int:number>/attach/", one.attach, name="attach_files"),
+    path("incidents/<int:number>/files/<slug:digest>", one.incident_file, name="incident_file"),
+    path("incidents/<int:number>/actions/new/", actions.propose, name="propose_action"),
+    path("incidents/<int:number>/actions/<int:action>/<slug:to>/", actions.move, name="move_action"),
     path("runs/", runs, name="runs"),
     path("runs/verify_certificate.py", verifier, name="verifier"),
     path("runs/<slug:slug>/", run, name="run"),

@@ -130,6 +130,8 @@ ACTS: dict[str, Promise] = {
     "run_restarted": pgettext_lazy("act", "told that it came back"),
     "run_node_replaced": pgettext_lazy("act", "put a spare in"),
     "overrides_changed": pgettext_lazy("act", "changed thresholds"),
+    "threshold_proposed": pgettext_lazy("act", "proposed a threshold"),
+    "threshold_accepted": pgettext_lazy("act", "accepted a threshold"),
     "profile_changed": pgettext_lazy("act", "changed the hardware profile"),
     "node_profile_changed": pgettext_lazy("act", "changed a node's hardware profile"),
     "training_env_changed": pgettext_lazy("act", "changed the training environment"),

@@ -114,5 +114,5 @@ def test_a_worker_is_given_time_to_finish_what_it_has_begun(services: dict[str, 
 
 def test_what_is_deployed_has_been_checked_before_the_first_migration(services: dict[str, Any]) -> None:
     steps = services["migrate"]["command"][-1].split("&&")
-    assert [step.split()[2] for step in steps] == ["check", "migrate", "catalog", "prices"]
+    assert [step.split()[2] for step in steps] == ["check", "migrate", "catalog", "prices", "incidents"]
     assert "--deploy --fail-level ERROR --database default" in steps[0]

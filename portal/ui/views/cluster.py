@@ -1,9 +1,5 @@
 """One cluster, the list of them, and one cluster's nodes as CSV."""
 
-import csv
-from collections.abc import Iterable, Iterator
-from itertools import chain
-
 from django.http import HttpResponse, StreamingHttpResponse
 from django.utils import timezone
 
@@ -12,6 +8,7 @@ from checks.selectors.pages_export import HEADER, node_records
 from checks.selectors.pages_status import foot_of
 from checks.selectors.pages_summary import failing_hosts
 from portal.ui.answers import answer_of
+from portal.ui.csv_files import csv_file
 from portal.ui.guard import person_page
 from portal.ui.htmx import marker_of, render_live
 from portal.ui.loaders import load_cluster
@@ -53,23 +50,4 @@ def cluster_csv(request: PersonRequest, slug: str) -> StreamingHttpResponse:
     """Every row of every node, as it stands now."""
     access = load_cluster(request, slug)
     records = node_records(access.cluster, now=timezone.now())
-    response = StreamingHttpResponse(_csv_lines(chain([HEADER], records)), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{access.cluster.slug}-nodes.csv"'
-    return response
-
-
-class _Echo:
-    """A file that hands back what is written to it, for csv to stream through."""
-
-    def write(self, text: str) -> str:
-        return text
-
-
-def _csv_lines(records: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    writer = csv.writer(_Echo())
-    yield from (writer.writerow([_safe(cell) for cell in record]) for record in records)
-
-
-def _safe(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t") else cell
+    return csv_file(f"{access.cluster.slug}-nodes.csv", HEADER, records)

@@ -8,6 +8,7 @@ from portal.ui.guard import person_page
 from portal.ui.htmx import POLL_CLOSELY_EVERY_S, POLL_EVERY_S, marker_of, render_live
 from portal.ui.loaders import load_cluster, load_node
 from portal.ui.pages.item import item_page, node_item_page
+from portal.ui.pages.learning import learning_of
 from portal.ui.requests import PersonRequest
 from portal.ui.rules import rules_of
 from portal.ui.stating import state_href
@@ -46,5 +47,9 @@ def item(request: PersonRequest, slug: str, item: str) -> HttpResponse:
         now=now,
     )
     stated = state_href(rules.item, access.cluster, access.roles, run=request.GET.get("run", ""))
-    context = {"page": page, "now": now, "state_href": stated} | foot_of(now=now)
-    return render_live(request, "item", context, marker=marker_of(*page.seen))
+    learned = learning_of(access.cluster, rules, now=now)
+    context = {
+        "page": page, "now": now, "state_href": stated, "learning": learned,
+        "may_accept": access.may_decide,
+    } | foot_of(now=now)  # fmt: skip
+    return render_live(request, "item", context, marker=marker_of(*page.seen, *learned.seen))

@@ -1,0 +1,210 @@
+"""An item that settles as failed on a node of a cleared or running run opens an incident; no report waits for it.
+
+What fails on one node at a time is one incident of that node; what fails on very many nodes at once is one incident of
+the check (`checks.domain.breaker`), which takes in those that were opened before the breaker tripped.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q
+
+from checks.domain.breaker import SPAN
+from checks.domain.incidents.kinds import Opener, Relation, Standing, Weight, component_of
+from checks.domain.items import Item
+from checks.domain.verdicts import Verdict
+from checks.models import (
+    BreakerTrip,
+    Cluster,
+    Flip,
+    Incident,
+    IncidentEvent,
+    Node,
+    NodeItemState,
+    NoticeMark,
+    Run,
+    RunNode,
+    Stage,
+)
+from checks.selectors.rules import ruleset_for
+from checks.services.incident_links import Linking
+from checks.services.incident_opening import Opening, Sign, open_incident
+from checks.services.incident_records import PORTAL, Touched, lock_incidents, write_act
+from checks.services.incidents import absorb
+
+# A report that was being written while the last look was taken; what was seen then has its key.
+_OVERLAP: Final = timedelta(minutes=2)
+#: Further back nobody looks, however long the worker was away: that night is over.
+FURTHEST: Final = timedelta(hours=24)
+_LONGEST_WHY: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """An item that settled as failed on a node of a run."""
+
+    flip: Flip
+    node: Node
+    run: Run
+    item: Item
+
+    @property
+    def key(self) -> str:
+        """What keeps it from counting twice."""
+        return f"{Opener.FLIP.value}:{self.flip.pk}"
+
+    @property
+    def says(self) -> str:
+        """In a line."""
+        return f"{self.item.key} {self.flip.subject}: {self.flip.detail}".replace(" :", ":")[:_LONGEST_WHY]
+
+
+def open_for_flips(*, now: datetime) -> int:
+    """Open what has to be opened in every cluster; returns how many incidents are new. Twice does what once does."""
+    return sum(_watch(cluster, now) for cluster in Cluster.objects.filter(closed_at=None))
+
+
+def _watch(cluster: Cluster, now: datetime) -> int:
+    name = f"incidents:{cluster.pk}"
+    mark, _new = NoticeMark.objects.get_or_create(pk=name, defaults={"at": now - SPAN})
+    failures = _failures(cluster, max(mark.at - _OVERLAP, now - FURTHEST), now)
+    trips = list(BreakerTrip.objects.filter(Q(ended_at=None) | Q(ended_at__gt=now - FURTHEST), cluster=cluster))
+    of_trips: dict[int, list[_Failure]] = defaultdict(list)
+    of_nodes: dict[UUID, list[_Failure]] = defaultdict(list)
+    for one in failures:
+        trip = next((trip for trip in trips if _belongs(one.flip, trip)), None)
+        if trip is not None:
+            of_trips[trip.pk].append(one)
+        else:
+            of_nodes[one.node.pk].append(one)
+    opened = sum(_open_for_trip(trip, of_trips[trip.pk], now) for trip in trips if trip.pk in of_trips)
+    opened += sum(_open_for_node(cluster, found, now) for found in of_nodes.values())
+    for trip in trips:
+        _gather(trip, now)
+    NoticeMark.objects.filter(pk=name, at__lt=now).update(at=now)
+    return opened
+
+
+def _failures(cluster: Cluster, after: datetime, now: datetime) -> list[_Failure]:
+    """Blockers that settled as failed in that time on nodes of cleared and running runs, oldest first."""
+    runs = _live(cluster)
+    if not runs:
+        return []
+    flips = Flip.objects.filter(cluster=cluster, at__gt=after, at__lte=now, settled=Verdict.FAIL, node__in=runs)
+    rules, found = ruleset_for(cluster), flips.exclude(settled_before=Verdict.FAIL).select_related("node")
+    return [
+        _Failure(flip, flip.node, runs[flip.node_id], rules.items[flip.item])
+        for flip in found.order_by("at", "pk")
+        if flip.item in rules.items and rules.items[flip.item].blocks_gates
+    ]
+
+
+def _live(cluster: Cluster) -> Mapping[UUID, Run]:
+    """Nodes of pools by the run that they belong to; one that runs before one that is about to."""
+    pools = RunNode.objects.filter(run__cluster=cluster, run__stage__in=(Stage.CLEARED, Stage.RUNNING))
+    ordered = pools.select_related("run").order_by("run__stage", "run_id")  # "cleared" < "running": the latter stays
+    return {one.node_id: one.run for one in ordered}
+
+
+def _belongs(flip: Flip, trip: BreakerTrip) -> bool:
+    """Whether a failure is one of those that the breaker speaks of."""
+    over = trip.ended_at is not None and flip.at > trip.ended_at
+    return flip.item == trip.item and flip.at >= trip.tripped_at - SPAN and not over
+
+
+@transaction.atomic
+def _open_for_node(cluster: Cluster, failures: Sequence[_Failure], now: datetime) -> bool:
+    """What failed on one node since the last look is one trouble, and joins the one that is open there."""
+    lock_incidents(cluster)
+    new = _unseen(cluster, failures)
+    if not new:
+        return False
+    first = new[0]
+    title = f"{first.item.en.title}: fails on {first.node.hostname}"
+    mine = Incident.objects.filter(cluster=cluster, source=Opener.FLIP, standing=Standing.OPEN, run=first.run)
+    opened = open_incident(
+        cluster=cluster, opening=_opening(title, first.item.key, new, Relation.CAUGHT),
+        source=Opener.FLIP.value, author=PORTAL, now=now,
+        external_id=str(first.flip.pk), text=first.says,
+        same_as=mine.filter(touched__node=first.node).select_related("cluster", "run").first(),
+    )  # fmt: skip
+    return opened.outcome == "opened"
+
+
+@transaction.atomic
+def _open_for_trip(trip: BreakerTrip, failures: Sequence[_Failure], now: datetime) -> bool:
+    """All nodes of a breaker are one incident, in which the item itself is in doubt."""
+    lock_incidents(trip.cluster)
+    new = _unseen(trip.cluster, failures)
+    if not new:
+        return False
+    first = new[0]
+    title = f"{first.item.en.title}: fails on {trip.nodes} of {trip.of_nodes} nodes at once"
+    known = Incident.objects.filter(cluster=trip.cluster, source=Opener.BREAKER, error_class=_class(trip))
+    opened = open_incident(
+        cluster=trip.cluster, opening=_opening(title, _class(trip), new, Relation.RELATED),
+        source=Opener.FLIP.value if known.exists() else Opener.BREAKER.value, author=PORTAL, now=now,
+        external_id=str(first.flip.pk), text=first.says, same_as=known.select_related("cluster", "run").first(),
+    )  # fmt: skip
+    return opened.outcome == "opened"
+
+
+@transaction.atomic
+def _gather(trip: BreakerTrip, now: datetime) -> None:
+    """Take in the incidents of single nodes that were opened before the breaker tripped."""
+    lock_incidents(trip.cluster)
+    into = Incident.objects.filter(cluster=trip.cluster, source=Opener.BREAKER, error_class=_class(trip))
+    found = into.select_related("cluster", "run").exclude(standing=Standing.MERGED).first()
+    if found is None:
+        return
+    single = Incident.objects.filter(
+        cluster=trip.cluster, source=Opener.FLIP, error_class=trip.item, standing=Standing.OPEN,
+        detected_at__gte=trip.tripped_at - SPAN,
+    )  # fmt: skip
+    taken = list(single.select_related("cluster", "run"))
+    for one in taken:
+        absorb(one, found, author=PORTAL, now=now, text="")
+    for one in taken:
+        write_act("incident_merged", one, author=PORTAL, now=now, data={"into": str(found)})
+
+
+def _class(trip: BreakerTrip) -> str:
+    return f"{trip.item} breaker {trip.pk}"
+
+
+def _opening(title: str, error_class: str, found: Sequence[_Failure], relation: Relation) -> Opening:
+    """What failed, told by its first; the others are further signs of it."""
+    first, *rest = found
+    links = {one.item.key: Linking(one.item.key, relation, one.says, _evidence(one)) for one in reversed(found)}
+    return Opening(
+        title=title[:200], weight=Weight.MAJOR if first.run.stage == Stage.RUNNING else Weight.MINOR,
+        component=component_of(first.item.key, first.item.layer),
+        started_at=min(first.flip.observed_at or first.flip.at, first.flip.at), detected_at=first.flip.at,
+        error_class=error_class, run=first.run,
+        touched=tuple(dict.fromkeys(Touched(one.node.hostname, one.flip.subject) for one in found)),
+        links=tuple(links.values()), signs=tuple(Sign(one.flip.at, one.says, one.key) for one in rest),
+    )  # fmt: skip
+
+
+def _evidence(failure: _Failure) -> str:
+    """The digest of what the row was judged by, as long as it is that very row."""
+    flip = failure.flip
+    rows = NodeItemState.objects.filter(node=flip.node, item=flip.item, subject=flip.subject, raw=Verdict.FAIL)
+    return rows.values_list("evidence", flat=True).first() or ""
+
+
+def _unseen(cluster: Cluster, failures: Sequence[_Failure]) -> list[_Failure]:
+    """Failures that no timeline tells of yet; asked under the lock, so that two looks at once tell each once."""
+    keys = [key for one in failures for key in _keys(one)]
+    seen = set(IncidentEvent.objects.filter(cluster=cluster, key__in=keys).values_list("key", flat=True))
+    return [one for one in failures if not seen & set(_keys(one))]
+
+
+def _keys(failure: _Failure) -> tuple[str, str]:
+    """Under either opener a failure is the same."""
+    return failure.key, f"{Opener.BREAKER.value}:{failure.flip.pk}"

@@ -1,0 +1,156 @@
+"""Failures on a cleared or running run open incidents: once, one a node, and one for a whole fleet."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from checks.models import (
+    BreakerTrip,
+    Cluster,
+    Evidence,
+    Flip,
+    Incident,
+    IncidentEvent,
+    LedgerEntry,
+    Node,
+    NodeItemState,
+    Run,
+    Stage,
+)
+from checks.services.evidence import purge_evidence
+from checks.services.incident_flips import open_for_flips
+from tests.lab import MINUTE, NOON, bad_row, healthy_node, lab
+from tests.runs import a_run
+
+pytestmark = pytest.mark.django_db
+SECOND = timedelta(seconds=1)
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    made = lab()
+    for number in range(1, 7):
+        node = healthy_node(made, f"gpu00{number}")
+        Node.objects.filter(pk=node.pk).update(serials={"system": f"SRV-{number}", "gpu3": f"GPU-{number}3"})
+    return made
+
+
+@pytest.fixture
+def run(cluster: Cluster) -> Run:
+    """Runs on the first four nodes."""
+    run = a_run(cluster, "gpu[001-004]")
+    Run.objects.update(stage=Stage.RUNNING)
+    return run
+
+
+def fails(cluster: Cluster, host: str, item: str = "gpu-pcie-width", *, subject: str = "gpu3", **columns: Any) -> Flip:
+    at: datetime = columns.pop("at", NOON - MINUTE)
+    given = {"raw_before": "pass", "raw": "fail", "settled_before": "pass", "settled": "fail"} | columns
+    return Flip.objects.create(
+        at=at, observed_at=at - SECOND, cluster=cluster, node=Node.objects.get(hostname=host), item=item,
+        subject=subject, detail="width is 8, needs = 16", item_version="v", cause="report", **given,
+    )  # fmt: skip
+
+
+def test_a_failure_on_a_running_run_opens_an_incident_once(cluster: Cluster, run: Run) -> None:
+    fails(cluster, "gpu001")
+
+    assert [open_for_flips(now=NOON) for _ in range(3)] == [1, 0, 0]
+    incident = Incident.objects.get()
+    assert incident.title.endswith(": fails on gpu001")
+    assert (incident.run, incident.source, incident.component, incident.weight) == (run, "flip", "pcie", "major")
+    assert incident.fingerprint == "pcie/gpu-pcie-width/GPU-13"
+    assert [(link.item, link.relation) for link in incident.links.all()] == [("gpu-pcie-width", "caught")]
+    assert (incident.started_at, incident.detected_at) == (NOON - MINUTE - SECOND, NOON - MINUTE)
+    assert LedgerEntry.objects.filter(what="incident_opened").count() == 1
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"host": "gpu005"}, {"host": "gpu001", "settled": "pass", "settled_before": "pass"},
+        {"host": "gpu001", "settled_before": "fail"}, {"host": "gpu001", "item": "cpu-governor", "subject": ""},
+        {"host": "gpu001", "at": NOON - timedelta(days=2)},
+    ],
+    ids=["no node of the run", "not settled", "failed before", "a warning", "long ago"],
+)  # fmt: skip
+def test_what_does_not_fail_a_run_opens_nothing(cluster: Cluster, run: Run, told: dict[str, Any]) -> None:
+    fails(cluster, **told)
+
+    assert open_for_flips(now=NOON) == 0
+
+
+@pytest.mark.parametrize(("stage", "opened"), [("signoff", 0), ("cleared", 1), ("running", 1), ("finished", 0)])
+def test_only_a_cleared_or_running_run_is_harmed(cluster: Cluster, run: Run, stage: str, opened: int) -> None:
+    Run.objects.update(stage=stage)
+    fails(cluster, "gpu001")
+
+    assert open_for_flips(now=NOON) == opened
+
+
+def test_everything_that_fails_on_one_node_is_one_incident(cluster: Cluster, run: Run) -> None:
+    fails(cluster, "gpu001")
+    fails(cluster, "gpu001", "gpu-ecc")
+    open_for_flips(now=NOON)
+    fails(cluster, "gpu001", "gpu-nvlink-links", at=NOON + MINUTE)
+    fails(cluster, "gpu002", at=NOON + MINUTE)
+    open_for_flips(now=NOON + 2 * MINUTE)
+
+    first, second = Incident.objects.order_by("id")
+    assert sorted(first.links.values_list("item", flat=True)) == ["gpu-ecc", "gpu-nvlink-links", "gpu-pcie-width"]
+    assert [one.hostname for one in second.touched.all()] == ["gpu002"]
+
+
+def test_a_fleet_that_fails_at_once_is_one_incident_of_the_check(cluster: Cluster, run: Run) -> None:
+    fails(cluster, "gpu001")
+    open_for_flips(now=NOON)  # before the breaker tripped
+    for host in ("gpu002", "gpu003", "gpu004"):
+        fails(cluster, host, at=NOON + MINUTE)
+    trip = BreakerTrip.objects.create(
+        cluster=cluster, item="gpu-pcie-width", tripped_at=NOON + MINUTE, last_flip_at=NOON + MINUTE, nodes=4,
+        of_nodes=6,
+    )  # fmt: skip
+    for minutes in (2, 3):
+        open_for_flips(now=NOON + minutes * MINUTE)
+
+    whole = Incident.objects.get(source="breaker")
+    assert sorted(whole.touched.values_list("hostname", flat=True)) == ["gpu001", "gpu002", "gpu003", "gpu004"]
+    assert Incident.objects.get(source="flip").merged_into == whole
+    assert whole.links.get().relation == "related"
+    assert trip.item in whole.error_class
+
+
+def test_a_failure_that_came_late_to_a_breaker_joins_its_incident(cluster: Cluster, run: Run) -> None:
+    BreakerTrip.objects.create(
+        cluster=cluster, item="gpu-pcie-width", tripped_at=NOON, last_flip_at=NOON, nodes=4, of_nodes=6
+    )
+    fails(cluster, "gpu001", at=NOON)
+    open_for_flips(now=NOON + MINUTE)
+    fails(cluster, "gpu002", at=NOON + 2 * MINUTE)
+    open_for_flips(now=NOON + 3 * MINUTE)
+
+    assert sorted(Incident.objects.get().touched.values_list("hostname", flat=True)) == ["gpu001", "gpu002"]
+
+
+def test_the_same_failure_of_the_same_part_opens_its_incident_again(cluster: Cluster, run: Run) -> None:
+    fails(cluster, "gpu001")
+    open_for_flips(now=NOON)
+    Incident.objects.update(standing="closed", stable_at=NOON, closed_at=NOON)
+    later = NOON + timedelta(days=10)
+    fails(cluster, "gpu001", at=later - MINUTE)
+
+    assert open_for_flips(now=later) == 0
+    assert Incident.objects.get().occurrences == 2
+    assert IncidentEvent.objects.filter(kind="reopened").count() == 1
+
+
+def test_what_was_read_then_is_kept_as_long_as_the_incident_names_it(cluster: Cluster, run: Run) -> None:
+    Evidence.objects.create(digest="ab" * 32, probe="pcie", text="8x", stored_at=NOON - timedelta(days=9))
+    state = bad_row(Node.objects.get(hostname="gpu001"), "gpu-pcie-width", subject="gpu3", evidence="ab" * 32)
+    fails(cluster, "gpu001")
+    open_for_flips(now=NOON)
+    NodeItemState.objects.filter(item=state.item).update(evidence="")
+
+    assert purge_evidence(now=NOON) == 0
+    assert Incident.objects.get().links.get().evidence == "ab" * 32
