@@ -9,8 +9,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from checks.domain.incidents.kinds import EventKind, Relation
-from checks.models import Incident, IncidentItemLink
-from checks.selectors.rules import NoCatalogue, catalogue_in_force
+from checks.models import Cluster, Incident, IncidentItemLink
+from checks.selectors.rules import NoCatalogue, ruleset_for
 from checks.services.incident_records import (
     Author,
     IncidentRefused,
@@ -55,7 +55,7 @@ def link_items(
     incident: Incident, links: Iterable[Linking], *, author: Author, now: datetime
 ) -> list[IncidentItemLink]:
     """The same for several at once, as a part of another act that holds the lock."""
-    versions = _versions()
+    versions = _versions(incident.cluster_id)
     made = []
     for one in links:
         if one.item not in versions:
@@ -72,9 +72,9 @@ def link_items(
     return made
 
 
-def _versions() -> dict[str, str]:
-    """Every item's key with its version; empty while no catalogue is loaded."""
+def _versions(cluster: int) -> dict[str, str]:
+    """Every item's key with its version, settings that the cluster made items included; empty without a catalogue."""
     try:
-        return {key: item.version for key, item in catalogue_in_force().items.items()}
+        return {key: item.version for key, item in ruleset_for(Cluster.objects.get(pk=cluster)).items.items()}
     except NoCatalogue:
         return {}

@@ -7,12 +7,15 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from checks.domain.errors import CountersignError
-from checks.domain.setting_items import SETTINGS, read_settings
-from checks.models import Cluster, SettingItem, SettingItemAct
+from checks.domain.incidents.kinds import Relation
+from checks.domain.setting_items import SETTINGS, item_key, read_settings
+from checks.models import Cluster, Incident, SettingItem, SettingItemAct
 from checks.selectors.runs import LEADING_ROLES
 from checks.selectors.setting_items import open_settings
 from checks.services.cluster_locks import lock_cluster
 from checks.services.clusters import lock_rules, replace_overrides
+from checks.services.incident_links import Linking, link_item
+from checks.services.incident_records import Author
 from checks.services.permissions import MayNot, require_reason, require_role
 from checks.services.proofs import Proof, require_fresh
 from checks.services.rejudge import rejudge_cluster
@@ -25,11 +28,15 @@ class SettingTaken(CountersignError):
     status = 409
 
 
-def make_setting_item(*, cluster: Cluster, name: str, equals: str, by: Any, reason: str, now: datetime) -> SettingItem:
+def make_setting_item(
+    *, cluster: Cluster, name: str, equals: str, by: Any, reason: str, now: datetime, escaped: Incident | None = None
+) -> SettingItem:
     """Ask every node of *cluster* for the setting *name* with the value *equals* from the next tick on; it warns.
 
+    *escaped* is an incident of the cluster that such an item should have caught; it is linked to it.
+
     Raises:
-        MayNot: *by* neither leads nor administers the cluster.
+        MayNot: *by* neither leads nor administers the cluster, or *escaped* is another cluster's.
         ReasonMissing.
         InvalidOverride: no agent could read that, or the cluster asks for too many.
         SettingTaken: it is an item here already.
@@ -43,8 +50,17 @@ def make_setting_item(*, cluster: Cluster, name: str, equals: str, by: Any, reas
             raise SettingTaken(_("%(name)s is an item of this cluster already.") % {"name": name})
         made = SettingItem.objects.create(cluster=cluster, name=name, equals=equals, by=by, at=now, reason=reason[:300])
         _put_in_force(cluster, by, reason, now)
+        if escaped is not None:
+            _link(escaped, made, by, now)
     rejudge_cluster(cluster=cluster, now=now)
     return made
+
+
+def _link(escaped: Incident, made: SettingItem, by: Any, now: datetime) -> None:
+    if escaped.cluster_id != made.cluster_id:
+        raise MayNot(_("That incident is another cluster's; make the setting an item there."))
+    linking = Linking(item_key(made.name), Relation.SHOULD_HAVE_CAUGHT, made.reason)
+    link_item(incident=escaped, linking=linking, author=Author(by=by), now=now)
 
 
 def accept_setting_item(*, item: SettingItem, by: Any, proof: Proof, now: datetime) -> SettingItemAct:

@@ -1,7 +1,8 @@
 """64 nodes, one with a setting that the others have otherwise and that stands on no checklist.
 
-Drift names that node and that setting first; one click makes the item; the next tick fails that node; and a second
-person lets it block.
+Somebody wrote down what it did to a run, and no item had seen it. Drift names that node and that setting first; one
+click makes the item, which should have caught that incident; the next tick fails that node; and a second person lets it
+block.
 """
 
 import json
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.journey
 NAME = "sysctl:net.core.netdev_max_backlog"
 KEY = item_key(NAME)
 ODD = "vega-37"
+TITLE = "Loss rose in epoch 3"
 NODES = [f"vega-{n:02d}" for n in range(1, 65)]
 _ITEM = re.compile(r"^\[sysctl-netdev-backlog\]\n.*?(?=^\[sysctl-file-max\]\n)", re.M | re.S)
 
@@ -65,6 +67,20 @@ def odd(cluster: ClusterOfMine, tmp_path_factory: pytest.TempPathFactory) -> Age
     return agent
 
 
+@pytest.fixture(scope="module")
+def incident(cluster: ClusterOfMine) -> int:
+    """What happened some days ago, told by a program: its number."""
+    token = cluster.portal.manage("token", "issue", "operator", "--cluster", "vega")
+    told = {
+        "cluster": "vega", "source": "tests", "external_id": "epoch-3", "title": TITLE, "component": "nan_loss",
+        "started_at": "2026-11-20T06:00:00Z", "detected_at": "2026-11-20T07:00:00Z", "stable_at": "2026-11-23T07:00:00Z",
+        "gpus_affected": 512,
+    }  # fmt: skip
+    answer = cluster.portal.ask("/api/v1/incidents", token=token, body=told)
+    assert answer.status == 201, answer.text
+    return int(answer.json["number"])
+
+
 @pytest.fixture
 def boss(own_portal: RunningPortal, odd: Agent, page: Page) -> Iterator[Page]:
     """The person whom ``make run`` made, signed in."""
@@ -82,9 +98,12 @@ def test_drift_names_that_node_and_that_setting_first(cluster: ClusterOfMine, bo
 
 
 def test_one_click_makes_the_item_and_the_next_tick_fails_that_node_alone(
-    cluster: ClusterOfMine, odd: Agent, boss: Page
+    cluster: ClusterOfMine, odd: Agent, incident: int, boss: Page
 ) -> None:
-    boss.goto(f"{cluster.portal.url}/drift/?a=vega")
+    boss.goto(f"{cluster.portal.url}/incidents/blind-spots/")
+    boss.get_by_role("link", name=TITLE).click()
+    boss.get_by_role("link", name="Look for it in drift").click()
+    expect(boss.get_by_role("main")).to_contain_text(TITLE)
     boss.get_by_role("button", name="Make an item net.core.netdev_max_backlog").click()
     expect(boss).to_have_url(re.compile(f"/clusters/vega/items/{KEY}/"))
 
@@ -97,6 +116,19 @@ def test_one_click_makes_the_item_and_the_next_tick_fails_that_node_alone(
     main = boss.get_by_role("main")
     expect(main).to_contain_text(live())
     expect(main).to_contain_text(OTHERS)
+
+
+def test_the_incident_says_that_the_item_should_have_caught_it_and_is_no_blind_spot_any_more(
+    cluster: ClusterOfMine, incident: int, boss: Page
+) -> None:
+    boss.goto(f"{cluster.portal.url}/incidents/{incident}/")
+    saw = boss.get_by_role("table", name="Which items saw it").get_by_role("row").nth(1)
+    expect(saw).to_contain_text(KEY)
+    expect(saw).to_contain_text("should have caught")
+    boss.goto(f"{cluster.portal.url}/incidents/blind-spots/")
+    expect(boss.get_by_role("main")).not_to_contain_text(TITLE)
+    boss.goto(f"{cluster.portal.url}/clusters/vega/items/{KEY}/")
+    expect(boss.get_by_role("main")).to_contain_text(TITLE)
 
 
 def test_it_warns_and_stops_nothing_until_a_second_person_accepts_it(

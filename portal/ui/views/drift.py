@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from checks.domain.setting_items import item_key
-from checks.models import Cluster
+from checks.models import Cluster, Incident
 from checks.selectors.fingerprints import noise_in_force
 from checks.selectors.pages_access import ClusterAccess, clusters_of
 from checks.selectors.pages_status import foot_of
@@ -22,7 +22,7 @@ from checks.services.setting_items import accept_setting_item, end_setting_item,
 from portal.ui.act_forms import ConfirmForm, ReasonForm
 from portal.ui.acting import Act, act_page, posted
 from portal.ui.guard import person_page
-from portal.ui.loaders import load_cluster, load_run
+from portal.ui.loaders import load_cluster, load_incident_to_act, load_run
 from portal.ui.pages.drift import MOST_SHOWN, csv_rows, filtered
 from portal.ui.pages.drift_views import RUN, DriftPage, between_page, cohort_page, node_page, run_page, side_of
 from portal.ui.requests import PersonRequest
@@ -45,6 +45,7 @@ def drift(request: PersonRequest) -> HttpResponse:
         "page": page, "rows": rows[:MOST_SHOWN], "hidden": max(len(rows) - MOST_SHOWN, 0), "q": wanted, "now": now,
         "query": request.GET.urlencode(), "leads": bool(access.roles & LEADING_ROLES),
         "noise_rules": noise_in_force().rules, "settings": open_settings(page.cluster),
+        "escaped": _escaped(request, request.GET.get("incident", "")),
         "on_checklist": sum(bool(row.item) for row in page.rows),
     }  # fmt: skip
     return render(request, "ui/drift/page.html", context | _choices(request) | foot_of(now=now))
@@ -68,7 +69,7 @@ def make_setting(request: PersonRequest, slug: str) -> HttpResponse:
     reason = request.POST.get("reason", "") or _("It differs among the nodes.")
     make_setting_item(
         cluster=cluster, name=name, equals=request.POST.get("equals", ""), by=request.user, reason=reason,
-        now=timezone.now(),
+        now=timezone.now(), escaped=_escaped(request, request.POST.get("incident", "")),
     )  # fmt: skip
     said = _(
         "%(name)s is an item now: the next tick of each node is judged by it. It warns until a second lead accepts."
@@ -151,6 +152,11 @@ def _asked(request: PersonRequest) -> DriftPage | None:
     if a.startswith(RUN):
         return run_page(load_run(request, a.removeprefix(RUN)).run)
     return cohort_page(load_cluster(request, a).cluster, request.GET.get("profile", ""))
+
+
+def _escaped(request: PersonRequest, number: str) -> Incident | None:
+    """The incident that somebody looks for the cause of, where the address names one."""
+    return load_incident_to_act(request, int(number)).incident if number.isdecimal() and len(number) < 10 else None
 
 
 def _choices(request: PersonRequest) -> dict[str, Any]:
