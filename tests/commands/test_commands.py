@@ -73,12 +73,12 @@ def test_changing_a_cluster_names_what_is_in_force_and_keeps_the_reason(helios: 
 def test_a_cluster_says_where_its_jobs_find_their_software_and_is_judged_by_it(helios: Cluster) -> None:
     before = ruleset_for(helios)
 
-    manage("cluster", "set", "helios", "--training-env", "host", "--reason", "the environment is installed")
+    manage("cluster", "set", "helios", "--training-env", "none", "--reason", "jobs bring their own")
 
     helios.refresh_from_db()
-    assert not before.applies("python-env-uniform")
-    assert ruleset_for(helios).applies("python-env-uniform")
-    assert LedgerEntry.objects.filter(what="training_env_changed", reason="the environment is installed").exists()
+    assert before.applies("python-env-uniform")
+    assert not ruleset_for(helios).applies("python-env-uniform")
+    assert LedgerEntry.objects.filter(what="training_env_changed", reason="jobs bring their own").exists()
 
 
 def test_a_new_cluster_can_name_its_training_environment() -> None:

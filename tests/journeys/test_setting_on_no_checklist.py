@@ -73,7 +73,7 @@ def incident(cluster: ClusterOfMine) -> int:
     token = cluster.portal.manage("token", "issue", "operator", "--cluster", "vega")
     told = {
         "cluster": "vega", "source": "tests", "external_id": "epoch-3", "title": TITLE, "component": "nan_loss",
-        "started_at": "2026-11-20T06:00:00Z", "detected_at": "2026-11-20T07:00:00Z", "stable_at": "2026-11-23T07:00:00Z",
+        "started_at": "2026-11-20T06:00:00Z", "detected_at": "2026-11-20T07:00:00Z",
         "gpus_affected": 512,
     }  # fmt: skip
     answer = cluster.portal.ask("/api/v1/incidents", token=token, body=told)

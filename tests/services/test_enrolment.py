@@ -31,7 +31,7 @@ def refusal(token: str, hostname: str = "gpu001", **said: object) -> tuple[int, 
 
 
 def test_a_machine_gets_a_token_of_its_own_and_rows_that_know_nothing() -> None:
-    enrolled = enrol(enrolment_token(make_cluster()), "GPU001.example.com")
+    enrolled = enrol(enrolment_token(make_cluster(training_env="none")), "GPU001.example.com")
 
     assert enrolled.node.hostname == "gpu001.example.com"
     assert enrolled.token.startswith("cs_agent_")
