@@ -38,11 +38,11 @@ def test_a_node_without_perftest_is_unknown_for_that_reason_and_waits_for_the_ne
     machine = pair.machines["gpu001"]
     why = "ib_write_bw: not installed (looked in PATH and the system directories)"
     machine.push(facts={}, cadence="offline", covered=[ITEM], problems=[(ITEM, "*", "missing", why)])
-    assert offline_items_due(machine.node, ruleset_for(pair.cluster), NOON) == (ITEM,)
+    assert ITEM in offline_items_due(machine.node, ruleset_for(pair.cluster), NOON)
     pair.derive()
 
     assert (pair.row("gpu001").raw, pair.row("gpu001").reason, pair.row("gpu001").detail) == ("unknown", "missing", why)
-    assert offline_items_due(machine.node, ruleset_for(pair.cluster), NOON) == ()
+    assert ITEM not in offline_items_due(machine.node, ruleset_for(pair.cluster), NOON)
 
 
 def test_a_night_without_a_partner_takes_no_pass_back(pair: LinkLab) -> None:
