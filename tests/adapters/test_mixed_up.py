@@ -97,9 +97,8 @@ def test_a_text_report_of_two_workloads_proves_neither() -> None:
 
 def test_four_gpus_that_are_named_twice_are_not_eight() -> None:
     modes = samples.modes_of()["persistence_modes"]
-    text = json.dumps([
-        samples.component("accelerator-nvidia-persistence-mode", "Healthy", "all on", {"modes": [*modes[:4], *modes[:4]]})
-    ])  # fmt: skip
+    twice = {"modes": [*modes[:4], *modes[:4]]}
+    text = json.dumps([samples.component("accelerator-nvidia-persistence-mode", "Healthy", "all on", twice)])
 
     assert told(read("gpud", text), "persistence-mode") == {}
 
