@@ -85,7 +85,9 @@ def _jobs(text: str) -> list[dict[str, str]]:
         document = load_document(text[begin.start() :]) if begin else None
     except Unreadable:
         return []
-    jobs = document.get("jobs") if isinstance(document, dict) else None
+    if not isinstance(document, dict):
+        return []
+    jobs = document.get("jobs")
     listed = [one for one in jobs if isinstance(one, dict)] if isinstance(jobs, list) else []
     return [_texts(document.get("global options")) | _texts(job.get("job options")) for job in listed]
 

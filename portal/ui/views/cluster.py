@@ -12,6 +12,7 @@ from checks.selectors.pages_export import HEADER, node_records
 from checks.selectors.pages_status import foot_of
 from checks.selectors.pages_summary import failing_hosts
 from portal.ui.answers import answer_of
+from portal.ui.csv_cells import safe_cell
 from portal.ui.guard import person_page
 from portal.ui.htmx import marker_of, render_live
 from portal.ui.loaders import load_cluster
@@ -67,9 +68,4 @@ class _Echo:
 
 def _csv_lines(records: Iterable[tuple[str, ...]]) -> Iterator[str]:
     writer = csv.writer(_Echo())
-    yield from (writer.writerow([_safe(cell) for cell in record]) for record in records)
-
-
-def _safe(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t") else cell
+    yield from (writer.writerow([safe_cell(cell) for cell in record]) for record in records)
