@@ -71,6 +71,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "portal.csp.ContentSecurityPolicy",
+    "portal.damaged.NoNul",
     "portal.programs.ProgramsFirst",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "portal.caching.KeptByNobody",

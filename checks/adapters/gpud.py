@@ -96,10 +96,10 @@ def _remapped(reading: Reading, state: GpudState, node: NodeOnFile) -> None:
 
 def _persistence(reading: Reading, state: GpudState, node: NodeOnFile) -> None:
     """How many lack it, where it is told for as many GPUs as the node has."""
-    modes = [flag_of(one, "enabled") for one in objects_in(state.data) if text_of(one, "uuid")]
-    lacking = modes.count(False)
-    if lacking or (len(modes) == node.gpus and None not in modes):
-        reading.fact("persistence-mode", "gpus_without_persistence", lacking, "count")
+    modes = [(text_of(one, "uuid"), flag_of(one, "enabled")) for one in objects_in(state.data) if text_of(one, "uuid")]
+    lacking = {uuid for uuid, on in modes if on is False}
+    if lacking or len({uuid for uuid, on in modes if on}) == node.gpus:
+        reading.fact("persistence-mode", "gpus_without_persistence", len(lacking), "count")
 
 
 def _links(reading: Reading, state: GpudState, node: NodeOnFile) -> None:

@@ -50,20 +50,30 @@ def read_nhc_log(text: str, node: NodeOnFile) -> Reading:
     if not (log.lines or log.figures or log.healthy):
         raise WrongTool("There is no line of NHC in this text that names a check; send its log or its output.")
     _require_ours(log, node)
+    alone = all(map(node.is_called, _hosts(log)))
     for line in log.lines:
-        if node.is_called(line.host):
+        if node.is_called(line.host) if line.host else alone or line.failed:
             _line(reading, line, node)
         else:
             reading.remark(f"{line.host} {line.check}".strip(), line.said, OTHER_NODE)
     for host in log.healthy:
         reading.remark(host, "Healthy", NO_FIGURE if node.is_called(host) else OTHER_NODE)
-    _figures(reading, log.figures, node)
+    if alone:
+        _figures(reading, log.figures, node)
+    else:
+        for figure in log.figures:
+            reading.remark(figure.name, f"{figure.rate} {figure.unit}", OTHER_NODE)
     return reading
 
 
+def _hosts(log: NhcLog) -> list[str]:
+    """Who is named. Where that is anybody else, what names nobody may be theirs."""
+    return [host for host in (*(line.host for line in log.lines), *log.healthy) if host]
+
+
 def _require_ours(log: NhcLog, node: NodeOnFile) -> None:
-    hosts = [*(line.host for line in log.lines), *log.healthy]
-    if not log.figures and not any(map(node.is_called, hosts)):
+    hosts = _hosts(log)
+    if hosts and not any(map(node.is_called, hosts)):
         raise OtherHost(f"These lines are of {', '.join(dict.fromkeys(hosts))[:200]}, not of {node.hostname}.")
 
 

@@ -27,7 +27,7 @@ GigabitsASecond = Annotated[float, Meta(ge=0, le=100_000)]
 class ReadyV1(Struct, forbid_unknown_fields=True, frozen=True):
     """Where partners find this node (a plain host name or address), and what it can measure; *flow_s* in seconds."""
 
-    address: Annotated[str, Meta(pattern=r"^[A-Za-z0-9:][A-Za-z0-9.:-]{0,252}\Z")]
+    address: Annotated[str, Meta(pattern=r"^[A-Za-z0-9:][A-Za-z0-9._:-]{0,252}\Z")]
     cards: Cards
     gpu_memory: bool
     flow_s: Annotated[int, Meta(ge=3, le=60)]

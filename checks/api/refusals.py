@@ -7,6 +7,7 @@ A scheduler must never read a page where it expects a decision: below ``/gate/``
 import sys
 from typing import Any
 
+from django.core.exceptions import BadRequest
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.views import defaults
@@ -23,9 +24,8 @@ _FAILED = "The portal could not work out an answer; take it as unknown."
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Django's ``handler400``."""
-    return _told(request, status=400, code="bad_request", detail=_UNKNOWN_HOST) or defaults.bad_request(
-        request, exception
-    )
+    detail = str(exception) if isinstance(exception, BadRequest) else _UNKNOWN_HOST
+    return _told(request, status=400, code="bad_request", detail=detail) or defaults.bad_request(request, exception)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -16,6 +16,8 @@ from checks.domain.units import Scalar
 #: ICRC 4. InfiniBand: LRH 8, BTH 12, ICRC 4, VCRC 2. (RFC 791, RFC 768, IEEE 802.3, InfiniBand specification vol. 1)
 ROCE_OVERHEAD: Final = 82
 INFINIBAND_OVERHEAD: Final = 26
+#: No link carries more than its limit; a rate beyond this share of it shows that rate or limit was told wrong.
+MOST_SHARE: Final = 1.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,8 @@ def link_facts(server: Told | None, client: Told | None, *, cards: int, gpu: boo
     losses = [loss for one in said if (loss := _loss(one, cards)) is not None]
     if losses:
         facts["multi_flow_loss"] = round(max(losses), 1)
-    return LinkFacts(facts, _missing(server, client, cards, gpu, names))
+    missing = _missing(server, client, cards, gpu, names)
+    return LinkFacts(facts, missing or _impossible(server, client, names) or _lacks_gpu(gpu))
 
 
 def _shares(writer: Told, reader: Told, host: str, from_gpu: str) -> dict[str, Scalar]:
@@ -124,4 +127,32 @@ def _missing(server: Told | None, client: Told | None, cards: int, gpu: bool, na
             return f"{name}: nic{lacking[0]} was not measured"
         if told.together is None:
             return f"{name}: all cards at once were not measured"
+    return ""
+
+
+def _lacks_gpu(gpu: bool) -> str:
     return "" if gpu else "perftest of one of them writes from no GPU memory"
+
+
+def _impossible(server: Told | None, client: Told | None, names: tuple[str, str]) -> str:
+    """Why rates cannot be held against limits: a card that has none, or one that wrote more than any link carries."""
+    limits = _limits(server, client)
+    for name, told in zip(names, (server, client), strict=True):
+        cards = told.cards if told is not None else ()
+        for card in cards:
+            most = limits.get(card.number, 0.0)
+            if most <= 0:
+                return f"{name}: nic{card.number} has no rate at one of the ends"
+            if max(card.host or 0.0, card.gpu or 0.0) > most * MOST_SHARE:
+                return f"{name}: nic{card.number} wrote more than the {most:.1f} Gb/s that its link can carry"
+        if told is not None and (told.together or 0.0) > MOST_SHARE * sum(limits[card.number] for card in cards):
+            return f"{name}: all cards at once wrote more than their links can carry"
+    return ""
+
+
+def _limits(*ends: Told | None) -> dict[int, float]:
+    """Gb/s that both ends of each card allow."""
+    limits: dict[int, float] = {}
+    for card in (card for told in ends if told is not None for card in told.cards):
+        limits[card.number] = min(card.limit, limits.get(card.number, card.limit))
+    return limits

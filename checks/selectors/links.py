@@ -111,7 +111,7 @@ def present_seats(cluster: Cluster, now: datetime, *, longer_than: timedelta) ->
     measuring = Exists(LinkSide.objects.filter(node=OuterRef("node"), open=True))
     seats = LinkSeat.objects.filter(
         measuring | Q(asked_at__gte=now - SEAT_FRESH),
-        node__cluster=cluster, claim__ended_at=None, claim__until__gt=now + longer_than,
+        node__cluster=cluster, node__retired_at=None, claim__ended_at=None, claim__until__gt=now + longer_than,
     )  # fmt: skip
     return list(seats.select_related("node", "claim").order_by("node__switch", "node__hostname"))
 

@@ -12,6 +12,7 @@ from checks.domain.cost.bills import Bill, BillUnreadable, read_bill
 from checks.domain.cost.errors import ImpossibleInput
 from checks.domain.cost.estimating import estimate
 from checks.domain.cost.money import cents
+from checks.domain.cost.price_bounds import DECIMALS
 from checks.domain.cost.scenario import BOUNDS, Scenario
 from checks.domain.cost.wire import estimate_json, scenario_json
 from checks.domain.errors import CountersignError
@@ -140,6 +141,8 @@ def price_cluster(
     least, most = BOUNDS["gpu_price"]
     if not (amount.is_finite() and least <= amount <= most):
         raise ImpossibleInput("gpu_price", "between", f"{amount} USD a GPU hour is no price; give 0.000001 to {most}.")
+    if amount != round(amount, DECIMALS):
+        raise ImpossibleInput("gpu_price", "number", f"{amount} USD has more than {DECIMALS} decimals; round it.")
     priced = ClusterPrice.objects.create(
         cluster=cluster, amount=amount, reason=require_reason(reason), by=by, token=token, at=now
     )

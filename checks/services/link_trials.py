@@ -2,7 +2,8 @@
 
 The portal names a partner of the same cluster, a port and a length, and nothing else; what a node runs is its own
 agent's. One cluster's questions are answered one after the other, so that two who ask at once get one trial. A trial
-ends by both ends' word, by its time, or with the claim of either end: whoever was killed keeps nobody waiting.
+ends by both ends' word, by its time, or with the claim of either end or the end itself: whoever was killed or retired
+keeps nobody waiting.
 """
 
 from collections.abc import Sequence
@@ -114,6 +115,7 @@ def end_trials(*, cluster: Cluster, now: datetime) -> int:
     over = Q(until__lte=now) | ~Q(sides__open=True)
     for end in ("server", "client"):
         over |= Q(**{f"{end}_claim__ended_at__isnull": False}) | Q(**{f"{end}_claim__until__lte": now})
+        over |= Q(**{f"{end}__retired_at__isnull": False})
     open_ones = LinkTrial.objects.filter(cluster=cluster, ended_at=None)
     ended = open_ones.filter(over).distinct().select_related("server", "client")
     for trial in ended:

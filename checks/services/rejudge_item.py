@@ -14,6 +14,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from msgspec import structs
 
 from checks.domain.errors import CountersignError
@@ -21,7 +22,7 @@ from checks.domain.facts import Fact, Problem, ProblemKind
 from checks.domain.measuring import Measured, measure_covered
 from checks.domain.memory import Value
 from checks.domain.profiles import Ruleset
-from checks.models import OVER, Cluster, Node, Report, Run, ScopeState
+from checks.models import OVER, Cluster, Node, Report, Run, ScopeState, ToolEvidence
 from checks.selectors.rules import catalogue_in_force, rules_in_force
 from checks.services.hardware import check_serials
 from checks.services.judging import judge_row_again
@@ -35,6 +36,10 @@ from checks.services.runs import lock_run
 #: Parts of a value that memory had a hand in.
 _REMEMBERED: Final = ("gains", "held")
 _KEPT: Final = ("boots", "load")
+
+
+#: What another tool printed tells of some rows only, and of them only where they stand on it.
+_OF_A_TOOL: Final = Exists(ToolEvidence.objects.filter(evidence_id=OuterRef("report_id")))
 
 
 class NoSuchItem(CountersignError):
@@ -124,13 +129,17 @@ def _rejudge_node(node_id: UUID, item: str, since: datetime, now: datetime, dry_
     """None where no report of the node tells of *item* since then, or the node is gone."""
     node = lock_node(node_id)
     told = Report.objects.filter(node=node_id, received_at__gte=since, body__covered__contains=[item])
-    newest = told.order_by("-observed_at").first()
-    if node is None or newest is None:
+    files = [*told.filter(_OF_A_TOOL).order_by("observed_at")]
+    newest = told.exclude(_OF_A_TOOL).order_by("-observed_at").first()
+    if node is None or not (newest or files):
         return None
     known = load_all(node)
     ruleset = rules_in_force(known.judged_under, cluster_id=node.cluster_id, profile=node.profile)
     rows = {row.key: row for row in known.states if row.item == item}
-    after = dict(_judged_from(newest, rows, ruleset, item, now))
+    after = dict(_judged_from(newest, rows, ruleset, item, now)) if newest is not None else {}
+    for file in files:
+        own = {key: row for key, row in rows.items() if row.observed_at == file.observed_at}
+        after |= _judged_from(file, own, ruleset, item, now)
     write_rejudged(node, known, after, ruleset, now=now)
     hostname = Node.objects.values_list("hostname", flat=True).get(pk=node_id)
     transaction.set_rollback(dry_run)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from django.http import HttpResponse
 
+from portal.ui.csv_cells import safe_cell
 from portal.ui.pages.costs import LineShown
 
 LINES_HEAD = ("line", "low_usd", "expected_usd", "high_usd", "formula", "inputs", "sources")
@@ -23,5 +24,5 @@ def csv_response(name: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...
     """The rows as a file to download."""
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
-    csv.writer(response).writerows([head, *rows])
+    csv.writer(response).writerows([safe_cell(cell) for cell in row] for row in (head, *rows))
     return response

@@ -6,6 +6,8 @@ from itertools import chain
 
 from django.http import StreamingHttpResponse
 
+from portal.ui.csv_cells import safe_cell
+
 
 def csv_file(name: str, head: Sequence[str], records: Iterable[Sequence[str]]) -> StreamingHttpResponse:
     """The table as a download called *name*."""
@@ -23,9 +25,4 @@ class _Echo:
 
 def _csv_lines(records: Iterable[Sequence[str]]) -> Iterator[str]:
     writer = csv.writer(_Echo())
-    yield from (writer.writerow([_safe(cell) for cell in record]) for record in records)
-
-
-def _safe(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t") else cell
+    yield from (writer.writerow([safe_cell(cell) for cell in record]) for record in records)

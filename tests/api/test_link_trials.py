@@ -130,3 +130,23 @@ def link_lab_alone(lab: LinkLab) -> Any:
     with time_machine.travel(lab.now, tick=False):
         Client().delete("/api/v1/nodes/gpu002/claim", headers=dict(as_agent(lab, "gpu002")))
     return ask(lab, "gpu002")
+
+
+def test_a_host_name_with_an_underscore_is_a_partner_as_any_other(lab: LinkLab) -> None:
+    assert ask(lab, "gpu001", {**READY, "address": "gpu_001.rack-1"}).status_code == 200
+
+
+@pytest.mark.parametrize("trial", [2**31, 2**63, 10**40])
+def test_a_trial_beyond_all_numbers_is_one_that_is_not_there(lab: LinkLab, trial: int) -> None:
+    answer = call(lab, f"gpu001/link-trials/{trial}", OUTCOME, as_agent(lab, "gpu001"))
+
+    assert (answer.status_code, answer.json()["code"]) == (404, "no_such_trial")
+
+
+@pytest.mark.parametrize("problem", ["\0", "\ud800", "\u202e" * 250])
+def test_what_went_wrong_may_hold_any_character(lab: LinkLab, problem: str) -> None:
+    ask(lab, "gpu001")
+    trial = ask(lab, "gpu002").json()["trial"]
+    answer = call(lab, f"gpu001/link-trials/{trial}", {**OUTCOME, "problem": problem}, as_agent(lab, "gpu001"))
+
+    assert answer.status_code == (400 if problem == "\ud800" else 204), answer.content

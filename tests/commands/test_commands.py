@@ -58,6 +58,11 @@ def test_the_gap_between_measurements_that_settle_a_verdict_is_a_setting(helios:
     assert helios.min_settle_gap_s == 5
 
 
+def test_a_cluster_says_that_every_link_is_measured(helios: Cluster) -> None:
+    assert "measures every link" in manage("cluster", "set", "helios", "--every-link")
+    assert "measures every link" not in manage("cluster", "set", "helios", "--no-every-link")
+
+
 def test_no_gap_is_no_setting() -> None:
     with pytest.raises(CommandError, match="cluster_settle_gap_at_least_1_s"):
         manage("cluster", "create", "helios", "--profile", "8xh100", "--settle-gap", "0")

@@ -82,3 +82,25 @@ def test_without_gpu_memory_the_rest_is_told_and_the_lack_is_said() -> None:
 
     assert found.problem == "perftest of one of them writes from no GPU memory"
     assert found.facts["host_share"] == 0.99
+
+
+def test_a_card_without_a_rate_hides_no_slow_write() -> None:
+    slow = replace(NDR, number=1, host=1.0, gpu=1.0, rate=0.0)
+    found = link_facts(told(NDR, slow), told(NDR, replace(NDR, number=1)), cards=2, gpu=True, names=NAMES)
+
+    assert found.problem == "gpu001: nic1 has no rate at one of the ends"
+
+
+def test_an_end_that_says_less_of_its_card_than_it_carries_makes_no_share() -> None:
+    liar = replace(NDR, rate=40.0, host=39.5, gpu=39.5)
+    found = link_facts(told(liar), told(NDR), cards=1, gpu=True, names=NAMES)
+
+    assert found.problem == "gpu002: nic0 wrote more than the 39.7 Gb/s that its link can carry"
+
+
+def test_no_card_and_no_sum_of_cards_writes_more_than_the_line() -> None:
+    fast = link_facts(told(replace(NDR, gpu=4000.0)), told(NDR), cards=1, gpu=True, names=NAMES)
+    total = link_facts(told(NDR, together=500.0), told(NDR), cards=1, gpu=True, names=NAMES)
+
+    assert fast.problem == "gpu001: nic0 wrote more than the 397.5 Gb/s that its link can carry"
+    assert total.problem == "gpu001: all cards at once wrote more than their links can carry"

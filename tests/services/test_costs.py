@@ -175,6 +175,8 @@ def test_a_lead_says_what_a_gpu_hour_costs_and_where_that_is_from(cluster: Clust
         price_cluster(cluster=cluster, amount=Decimal(2), reason=" ", by=lead, now=NOON)
     with pytest.raises(ImpossibleInput):
         price_cluster(cluster=cluster, amount=Decimal(0), reason="contract", by=lead, now=NOON)
+    with pytest.raises(ImpossibleInput, match="more than 6 decimals"):
+        price_cluster(cluster=cluster, amount=Decimal("2.1234567"), reason="contract", by=lead, now=NOON)
     with pytest.raises(MayNot):
         price_cluster(cluster=cluster, amount=Decimal(2), reason="x", by=person("h", cluster, Role.HARDWARE), now=NOON)
     price_cluster(cluster=cluster, amount=Decimal("2.10"), reason="contract 17", by=lead, now=NOON)

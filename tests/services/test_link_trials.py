@@ -13,9 +13,11 @@ from checks.selectors.links import ITEM, link_subject
 from checks.services.claims import release_node
 from checks.services.cluster_settings import change_settings
 from checks.services.link_trials import COME_S, FIRST_PORT, PORTS, next_turn, trial_seconds
+from checks.services.nodes import retire_node
 from checks.services.windows import set_window
 from tests.factories import NOON, enrolled_machine, make_cluster
 from tests.link_lab import FAST, OFFER, ROUND, SECOND, SLOW, LinkLab, link_lab, told
+from tests.people import person
 
 pytestmark = pytest.mark.django_db
 
@@ -331,3 +333,28 @@ def test_a_token_of_no_node_measures_nothing(pair: LinkLab) -> None:
 def test_a_trial_takes_the_time_of_its_flows() -> None:
     """Eight cards, two directions, two memories, and twice all at once: 34 flows of 7 + 4 seconds, and the way."""
     assert trial_seconds(8, True, 7) == COME_S + 34 * 11
+
+
+def test_a_node_that_is_retired_in_the_middle_keeps_its_partner_no_longer(pair: LinkLab) -> None:
+    pair.ask_all()
+    retire(pair, "gpu002")
+
+    assert pair.ask("gpu001").do != "measure"
+    assert LinkTrial.objects.get().ended_at == pair.now
+    assert not LinkSide.objects.filter(open=True).exists()
+
+
+def test_a_node_that_is_retired_while_it_waits_is_dealt_to_nobody() -> None:
+    lab = link_lab(3)
+    lab.take()
+    lab.ask("gpu003")
+    retire(lab, "gpu003")
+    lab.ask("gpu001")
+    lab.ask("gpu002")
+    trial = LinkTrial.objects.select_related("server", "client").get()
+
+    assert {trial.server.hostname, trial.client.hostname} == {"gpu001", "gpu002"}
+
+
+def retire(lab: LinkLab, name: str) -> None:
+    retire_node(node=lab.machines[name].node, by=person("ada"), reason="It burned.", now=lab.now)

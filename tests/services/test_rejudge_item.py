@@ -161,6 +161,8 @@ def test_the_command_prints_each_change_and_what_it_came_to(
     [
         (["--item", OOM], "Say why with --reason"),
         (["--item", OOM, "--since", "yesterday", "--dry-run"], "'yesterday' is neither a time"),
+        (["--item", OOM, "--since", "2999-01-01", "--dry-run"], "2999-01-01 00:00 UTC lies in the future"),
+        (["--item", OOM, "--since=-3h", "--dry-run"], "lies in the future"),
         (["--item", "gpu-xyz", "--dry-run"], "There is no item 'gpu-xyz'"),
         (["--item", OOM, "--cluster", "nowhere", "--dry-run"], "There is no cluster 'nowhere'"),
     ],

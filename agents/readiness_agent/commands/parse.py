@@ -12,7 +12,7 @@ from readiness_agent.facts import ERROR, EVERY_SUBJECT, NOT_CAPTURED, CouldNotMe
 from readiness_agent.loose import SMI_XML
 from readiness_agent.node import now
 from readiness_agent.options import answer, make_parser, parse
-from readiness_agent.parsers.kinds import DETAILS, SAVED
+from readiness_agent.parsers.kinds import ALIASES, DETAILS, SAVED
 from readiness_agent.parsers.saved import Saved
 from readiness_agent.parsers.saved_settings import conf_file
 from readiness_agent.parsers.sysctl import DIRECTORIES, SYSCTL_CONF, ConfFile, files_of_grep
@@ -63,13 +63,14 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("file", metavar="FILE", help="the saved output")
     options = parse(parser, argv)
     options.json = True
-    if options.kind not in KINDS:
+    kind = ALIASES.get(options.kind, options.kind)
+    if kind not in KINDS:
         detail = f"{options.kind!r} is no kind that this agent parses; it knows {', '.join(KINDS)}"
         problem = {"item": "", "subject": "*", "kind": ERROR, "detail": detail}
         answer(options, {"kind": options.kind, "facts": [], "problems": [problem]}, "")
         return UNKNOWN
-    facts, problems = read_output(options.kind, _text(options.file))
-    answer(options, {"kind": options.kind, "facts": facts, "problems": problems}, "")
+    facts, problems = read_output(kind, _text(options.file))
+    answer(options, {"kind": kind, "facts": facts, "problems": problems}, "")
     return UNKNOWN if problems or not facts else 0
 
 

@@ -19,7 +19,7 @@ PORTS = 128
 """TCP ports that one trial may use, from the one that the portal names."""
 LONGEST_WAIT = 60.0
 
-_HOST = re.compile(r"[A-Za-z0-9:][A-Za-z0-9.:-]{0,252}")
+_HOST = re.compile(r"[A-Za-z0-9:][A-Za-z0-9._:-]{0,252}")
 _RANGE = re.compile(r"([0-9]{4,5})-([0-9]{4,5})")
 
 

@@ -9,6 +9,7 @@ import json
 import re
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
+from readiness_agent.parsers.documents import sound_escapes
 from readiness_agent.parsers.saved import JSON_INTEGER_MAX, Reading, Saved, whole
 
 ROOTS = ("DCGM Diagnostic", "DCGM GPU Diagnostic")
@@ -43,7 +44,7 @@ class DiagnosticResult(NamedTuple):
 def diagnostic_results(text: str) -> Tuple[DiagnosticResult, ...]:
     """Every result of ``dcgmi diag -j`` by itself; none where the text is no such document. Never raises."""
     try:
-        document = json.loads(text)
+        document = json.loads(sound_escapes(text))
     except (ValueError, RecursionError):
         return ()
     root = next((document[name] for name in ROOTS if isinstance(document, dict) and name in document), None)
@@ -91,7 +92,7 @@ def read_dcgmi_json(text: str) -> Saved:
     """Any JSON of dcgmi: diagnostics, health, or counters of links. Never raises."""
     reading = Reading()
     try:
-        document = json.loads(text)
+        document = json.loads(sound_escapes(text))
     except (ValueError, RecursionError) as error:
         reading.problem(f"this is no JSON of dcgmi: {error}")
         return reading.result()
@@ -301,7 +302,7 @@ def read_preflight(text: str) -> Saved:
 
 def _object(line: str) -> Optional[Dict[str, Any]]:
     try:
-        value = json.loads(line)
+        value = json.loads(sound_escapes(line))
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

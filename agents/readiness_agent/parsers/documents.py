@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Dict, Iterator, List, Optional, Union
 
 from readiness_agent.facts import Unreadable as Unreadable
 
 MOST_LEVELS = 64
 """Objects within objects; the tools that we read use a handful."""
+
+
+_ESCAPES = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # both halves of one character
+    r"|(?P<unsound>\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2}))|\\."
+)
+
+
+def sound_escapes(text: str) -> str:
+    """JSON whose escapes stand for characters that can be written down: NUL, or half of one, becomes U+FFFD."""
+    return _ESCAPES.sub(lambda found: "\\ufffd" if found["unsound"] else found[0], text)
 
 
 def load_document(text: str) -> Any:
@@ -18,7 +30,7 @@ def load_document(text: str) -> Any:
         Unreadable: it is cut, damaged, nested without end, or another format.
     """
     try:
-        return json.loads(text.lstrip("\ufeff"), parse_constant=lambda _: None)
+        return json.loads(sound_escapes(text.lstrip("\ufeff")), parse_constant=lambda _: None)
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"this is no JSON, or it was cut: {str(error)[:200]}") from None
 

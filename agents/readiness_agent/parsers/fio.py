@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any, Dict, List, Optional, Tuple, Union
 
+from readiness_agent.parsers.documents import sound_escapes
 from readiness_agent.parsers.saved import Reading, Saved, decimal, whole
 
 DIRECTIONS = ("read", "write")
@@ -69,7 +70,7 @@ def _messages(reading: Reading, before: str) -> int:
 
 def _json_report(reading: Reading, report: str, errors: int) -> None:
     try:
-        document, _ = json.JSONDecoder().raw_decode(report)
+        document, _ = json.JSONDecoder().raw_decode(sound_escapes(report))
     except (ValueError, RecursionError) as error:
         reading.fact("errors", errors or None, "count")
         reading.problem(f"the JSON of fio is cut or damaged: {error}")
@@ -99,8 +100,8 @@ def _direction(reading: Reading, direction: str, parts: List[Dict[str, Any]]) ->
     reading.fact(f"{direction}_bandwidth", total / 1e9, "GB/s")
     reading.fact(f"{direction}_iops", sum(one for one in iops if one is not None), "IOPS")
     runtimes = [_number(part.get("runtime")) or 0 for part in busy]
-    if max(runtimes):
-        reading.fact(f"{direction}_seconds", max(runtimes) / 1000, "seconds")
+    if min(runtimes):  # in which all of them ran, so that their rates add up
+        reading.fact(f"{direction}_seconds", min(runtimes) / 1000, "seconds")
     slowest = [one for one in map(_p99, busy) if one is not None]
     reading.fact(f"{direction}_p99", max(slowest) if slowest else None, "nanoseconds")
 
@@ -123,10 +124,16 @@ def _p99(part: Dict[str, Any]) -> Optional[Union[int, float]]:
 
 
 def _direct(reading: Reading, document: Any, jobs: List[Dict[str, Any]]) -> None:
-    options = [document.get("global options"), *(job.get("job options") for job in jobs)]
-    told = [option["direct"] for option in options if isinstance(option, dict) and "direct" in option]
-    if told:
-        reading.fact("direct", str(told[-1]) == "1", "bool")
+    """Direct where every job was: one that read the page cache is in the sum, too."""
+    common = _options(document, "global options")
+    told = [{**common, **_options(job, "job options")}.get("direct") for job in jobs] or [common.get("direct")]
+    if any(one is not None for one in told):
+        reading.fact("direct", all(str(one) == "1" for one in told), "bool")
+
+
+def _options(holder: Any, name: str) -> Dict[str, Any]:
+    options = holder.get(name) if isinstance(holder, dict) else None
+    return options if isinstance(options, dict) else {}
 
 
 def _text_report(reading: Reading, text: str, errors: int) -> bool:

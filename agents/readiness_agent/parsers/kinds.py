@@ -80,3 +80,6 @@ DETAILS: Dict[str, Callable[[str], Saved]] = {
     "sysctl conf": read_sysctl_conf,
 }
 """What an output says beyond the facts of the probes that read it as well."""
+
+ALIASES: Dict[str, str] = {"dcgmi-diag": "dcgmi diag -j", "gpud": "gpud states"}
+"""Names that the portal has in its addresses, where they are others than the kinds."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
 from readiness_agent.facts import ERROR, MISSING, CouldNotMeasure, Findings, Unreadable
 from readiness_agent.parsers.cpulist import parse_cpulist
@@ -22,7 +22,7 @@ MEMORY_FILE = "policies-of-ranks.json"
 MOST_BYTES = 1 << 16
 """Of ``numa_maps``, once a rank: the kernel walks the page tables of whatever is read, and a trainer has terabytes."""
 
-_ELSEWHERE = re.compile(r"^[0-9a-f]+ (?:bind|interleave)(?:=\w+)?:([0-9,-]+) ", re.MULTILINE)
+_ELSEWHERE = re.compile(r"^[0-9a-f]+ (?:bind|(?:weighted )?interleave)(?:=\w+)?:([0-9,-]+) ", re.MULTILINE)
 
 
 class Rank(NamedTuple):
@@ -49,11 +49,24 @@ def measure_binding(findings: Findings, source: Source, context: ProbeContext, g
             ranks = [rank for pid in users.get(address, ()) if pid in jobs and (rank := _rank(source, pid))]
             if not ranks:
                 raise CouldNotMeasure(MISSING, f"no rank of a job uses the GPU at {address}")
-            beside = set(parse_cpulist(source.read(f"{PCI_DEVICES}/{address}/local_cpulist")))
-            node = source.read(f"{PCI_DEVICES}/{address}/numa_node").strip()
+            beside, node = _place(source, address)
             bound = all(beside.issuperset(rank.cpus) and policies.allow(rank, node) for rank in ranks)
             findings.fact(ITEM, "bound", bound, "bool", name)
     policies.keep()
+
+
+def _place(source: Source, address: str) -> Tuple[Set[int], str]:
+    """The CPUs and the NUMA node beside a GPU.
+
+    Raises:
+        CouldNotMeasure: the firmware does not tell (-1, as on many virtual machines): the kernel then calls all CPUs
+            near, and every rank would be beside its GPU.
+    """
+    node = source.read(f"{PCI_DEVICES}/{address}/numa_node").strip()
+    beside = set(parse_cpulist(source.read(f"{PCI_DEVICES}/{address}/local_cpulist")))
+    if not node.isdigit() or not beside:
+        raise CouldNotMeasure(MISSING, f"the kernel does not know beside which NUMA node the GPU at {address} is")
+    return beside, node
 
 
 def _users(source: Source) -> Dict[str, List[int]]:

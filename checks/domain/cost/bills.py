@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -87,14 +87,30 @@ def read_bill(text: str) -> Bill:
 
 
 def _columns(names: object) -> _Columns:
-    held = set(names) if isinstance(names, list) else set()
+    listed = names if isinstance(names, list) else []
     for columns in _FORMS:
-        if {columns.amount, columns.kind} <= held:
+        if {columns.amount, columns.kind} <= set(listed):
+            _require_once(listed, columns)
             return columns
     raise BillUnreadable(
         "The first line names no columns of a bill; give an AWS Cost and Usage Report, or a file with the columns "
         "cause, amount and currency."
     )
+
+
+def _require_once(names: Sequence[str], columns: _Columns) -> None:
+    """Of two columns of one name nobody can say which is meant."""
+    for name in (columns.amount, columns.kind, columns.currency):
+        if names.count(name) > 1:
+            raise BillUnreadable(f"The first line names the column {name} twice; leave one out.")
+
+
+def _require_whole(row: Mapping[str | None, object], line: int) -> None:
+    """A comma within an amount makes a cell too many, a file that was cut leaves cells out."""
+    if None in row:
+        raise BillUnreadable(f"Line {line} has more cells than the first line; write amounts as 1234.56.")
+    if None in row.values():
+        raise BillUnreadable(f"Line {line} has fewer cells than the first line; export the whole file again.")
 
 
 def _sum(columns: _Columns, reader: csv.DictReader[str]) -> Bill:
@@ -103,6 +119,7 @@ def _sum(columns: _Columns, reader: csv.DictReader[str]) -> Bill:
     for count, row in enumerate(reader, 1):
         if count > MOST_ROWS:
             raise BillUnreadable(f"The file has more than {MOST_ROWS} rows; leave out what is not of this run.")
+        _require_whole(row, reader.line_num)
         amount = _amount(columns, row, reader.line_num)
         if amount:
             rows += 1

@@ -96,7 +96,8 @@ class Command(BaseCommand):
 
     def _show(self, cluster: Cluster) -> None:
         replay = "takes replays" if cluster.accept_replay else "live nodes only"
-        self.stdout.write(f"{cluster.slug}: {cluster.profile}, each {cluster.interval_s} s, {replay}")
+        links = ", measures every link" if cluster.every_link else ""
+        self.stdout.write(f"{cluster.slug}: {cluster.profile}, each {cluster.interval_s} s, {replay}{links}")
 
 
 def _add_settings(parser: ArgumentParser) -> None:

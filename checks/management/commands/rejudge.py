@@ -37,12 +37,15 @@ class Command(BaseCommand):
         if not dry_run and not options["reason"].strip():
             raise CommandError("Say why with --reason; the ledger keeps it. To look only, add --dry-run.")
         now = timezone.now()
+        since: datetime = options["since"] or now - timedelta(days=3)
+        if since > now:
+            raise CommandError(f"{since:%Y-%m-%d %H:%M} UTC lies in the future: nothing came in since then.")
         clusters = (
             [find_cluster(options["cluster"])] if options["cluster"] else [*Cluster.objects.filter(closed_at=None)]
         )
         with told_in_one_line():
             done = rejudge_item(
-                item=options["item"], clusters=clusters, since=options["since"] or now - timedelta(days=3), by=None,
+                item=options["item"], clusters=clusters, since=since, by=None,
                 reason=options["reason"], now=now, dry_run=dry_run,
             )  # fmt: skip
         for change in done.changes[:_SHOWN]:

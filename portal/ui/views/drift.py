@@ -1,11 +1,10 @@
 """Drift: what differs, as a page and as a file; and a setting that becomes an item, blocks, and ends."""
 
-import csv
 from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -21,6 +20,7 @@ from checks.selectors.setting_items import OpenSetting, open_setting, open_setti
 from checks.services.setting_items import accept_setting_item, end_setting_item, make_setting_item
 from portal.ui.act_forms import ConfirmForm, ReasonForm
 from portal.ui.acting import Act, act_page, posted
+from portal.ui.csv_files import csv_file
 from portal.ui.guard import person_page
 from portal.ui.loaders import load_cluster, load_incident_to_act, load_run
 from portal.ui.pages.drift import MOST_SHOWN, csv_rows, filtered
@@ -52,14 +52,11 @@ def drift(request: PersonRequest) -> HttpResponse:
 
 
 @person_page()
-def drift_csv(request: PersonRequest) -> HttpResponse:
+def drift_csv(request: PersonRequest) -> StreamingHttpResponse:
     """Every row of that page."""
     page = _asked(request)
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = 'attachment; filename="drift.csv"'
     rows = [] if page is None else filtered(page.rows, request.GET.get("q", ""))
-    csv.writer(response).writerows([HEADER, *csv_rows(rows)])
-    return response
+    return csv_file("drift.csv", HEADER, csv_rows(rows))
 
 
 @person_page("POST")

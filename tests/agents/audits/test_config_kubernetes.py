@@ -49,6 +49,27 @@ def test_a_job_that_is_never_tried_again_does_not_come_back(tmp_path: Path) -> N
     assert told(tmp_path, text)["requeue"] is False
 
 
+@pytest.mark.parametrize("policy", ["OnFailure", "Always", "ExitCode"])
+def test_no_policy_of_its_pods_brings_a_job_without_a_second_try_back(tmp_path: Path, policy: str) -> None:
+    text = JOB.replace("backoffLimit: 3", "backoffLimit: 0").replace("OnFailure", policy)
+
+    assert told(tmp_path, text)["requeue"] is False
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "  runPolicy: {activeDeadlineSeconds: 3600, backoffLimit: 0}\n",
+        '  runPolicy: {"backoffLimit": 0, "activeDeadlineSeconds": 3600}\n',
+        "  'backoffLimit': 0\n  \"activeDeadlineSeconds\" : 3600 # an hour\n",
+    ],
+)
+def test_the_other_styles_of_yaml_are_read_as_well(tmp_path: Path, line: str) -> None:
+    found = told(tmp_path, f"kind: Job\nspec:\n{line}")
+
+    assert (found["time_limit"], found["requeue"]) == (3600, False)
+
+
 def test_what_a_template_fills_in_is_unknown_with_its_line(tmp_path: Path) -> None:
     result = written(tmp_path, job_yaml=JOB.replace("1209600", "{{ .Values.deadline }}"))
 

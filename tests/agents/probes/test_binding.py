@@ -70,6 +70,23 @@ def test_memory_that_is_spread_over_all_nodes_is_not_beside_the_gpu() -> None:
     assert bound(machine(policy=spread)) == [False, False, False, False]
 
 
+def test_memory_that_is_spread_by_weights_is_spread() -> None:
+    spread = "7f21c8000000 weighted interleave:0-1 anon=9 N0=5 N1=4 kernelpagesize_kB=4\n"
+
+    assert bound(machine(policy=spread)) == [False, False, False, False]
+
+
+def test_a_gpu_of_which_the_kernel_does_not_know_the_node_proves_nothing() -> None:
+    source = machine(("0-127", "0-127", "32-47", "48-63"))
+    for address in GPUS[:2]:
+        source.files[f"/sys/bus/pci/devices/{address}/numa_node"] = "-1\n"
+        source.files[f"/sys/bus/pci/devices/{address}/local_cpulist"] = "0-127\n"
+    result = NUMA.run(source, ProbeContext())
+
+    assert [values(result, ITEM, f"gpu{place}").get("bound") for place in range(4)] == [None, None, True, True]
+    assert problems(result, ITEM) == [("gpu0", MISSING), ("gpu1", MISSING)]
+
+
 def test_a_gpu_without_a_rank_is_not_judged() -> None:
     result = NUMA.run(machine(said=apps((GPUS[0], 500), (GPUS[1], 501))), ProbeContext())
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from readiness_agent.commands.parse import main
+from tests.adapters import samples
 from tests.agents.parsers.inputs import SHARED
 
 CASES = SHARED / "cases"
@@ -119,3 +120,18 @@ def test_every_kind_of_every_known_case_is_read(capsys: pytest.CaptureFixture[st
 
         assert document["facts"] or document["problems"], one["id"]
         assert "is no kind" not in str(document["problems"]), one["id"]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("dcgmi-diag", "dcgmi diag -j"), ("gpud", "gpud states"), ("fio", "fio")])
+def test_the_portals_name_of_a_tool_is_a_kind_too(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, kind: str
+) -> None:
+    file = tmp_path / "saved"
+    file.write_text(samples.SAMPLES[name])
+
+    (code, ours), (same, theirs) = parsed(capsys, name, file), parsed(capsys, kind, file)
+
+    assert (code, ours["kind"], ours["problems"]) == (same, kind, theirs["problems"])
+    assert [(one["name"], one["value"]) for one in ours["facts"]] == [
+        (one["name"], one["value"]) for one in theirs["facts"]
+    ]

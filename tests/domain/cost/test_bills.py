@@ -71,6 +71,9 @@ def test_a_plain_list_is_read_with_a_byte_order_mark_and_without_currency() -> N
         ("cause,amount\ncompute,0\n", "bills 0 USD"),
         ("cause,amount\n", "bills 0 USD"),
         ('cause,amount\n"compute,5\n', "no CSV"),
+        ("cause,amount\ncompute,700,000\n", "Line 2 has more cells"),
+        ("cause,amount\ncompute,7\nstorage\n", "Line 3 has fewer cells"),
+        ("cause,amount,amount\ncompute,1,700\n", "names the column amount twice"),
     ],
 )
 def test_a_file_that_is_no_bill_is_refused_with_what_to_do(text: str, said: str) -> None:

@@ -1,6 +1,6 @@
 """What a Kubernetes manifest of a job tells of ``scheduler-fit``: how long it may run, and whether it comes back.
 
-Read line by line: the two or three words that count stand on lines of their own, and the agent has no reader of YAML.
+Read line by line, in either style of YAML: two or three words count, and the agent has no reader of YAML.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from readiness_agent.audits.configs.sources import Source
 from readiness_agent.facts import ERROR
 from readiness_agent.values import whole
 
-_LINE = re.compile(r"^\s*-?\s*(activeDeadlineSeconds|backoffLimit|restartPolicy):[ \t]*([^#\n]*)", re.MULTILINE)
+_KEY = re.compile(
+    r"(?<![\w.-])[\"']?(activeDeadlineSeconds|backoffLimit|restartPolicy)[\"']?[ \t]*:[ \t]*(\{\{.*?\}\}|[^,}\]]*)"
+)
+_COMMENT = re.compile(r"(?:^|[ \t])#.*")
 
 
 class _Said(NamedTuple):
@@ -33,21 +36,19 @@ def audit_manifests(manifests: List[Source], notes: Notes) -> None:
         seconds = min((one for one in limits if one is not None), default=UNLIMITED)
         notes.fact(FIT_ITEM, "time_limit", seconds, "seconds")
     tries = [_number(one, notes) for one in said if one.key == "backoffLimit"]
-    policies = {one.value for one in said if one.key == "restartPolicy"}
-    if None not in tries:
-        gives_up = any(one == 0 for one in tries) and policies <= {"Never"}
-        notes.fact(FIT_ITEM, "requeue", not gives_up, "bool")
+    if None not in tries:  # without one Kubernetes tries again; with 0 no policy of its pods brings a job back
+        notes.fact(FIT_ITEM, "requeue", 0 not in tries, "bool")
     notes.fact(FIT_ITEM, "reservation_covers", True, "bool")
     for one in said:
         notes.finding(FIT_ITEM, one.place, f"{one.key}: {one.value}")
 
 
 def _read(source: Source) -> List[_Said]:
-    lines = []
-    for found in _LINE.finditer(source.text):
-        number = source.text.count("\n", 0, found.start(1)) + 1
-        lines.append(_Said(f"{source.name}:{number}", found[1], found[2].strip().strip("\"'")))
-    return lines
+    return [
+        _Said(f"{source.name}:{number}", found[1], found[2].strip().strip("\"'"))
+        for number, line in enumerate(source.text.splitlines(), 1)
+        for found in _KEY.finditer(_COMMENT.sub("", line))
+    ]
 
 
 def _number(said: _Said, notes: Notes) -> Optional[int]:
