@@ -20,6 +20,12 @@ _TIMEOUT = re.compile(
 )
 _COMPLETED = re.compile(r"last completed NCCL work: ([0-9]{1,18})")
 
+_FAILURE = re.compile(
+    r"CUDA out of memory[^\n]*|CUDA error: [^\n]*|NCCL error[^\n]*|ncclUnhandledCudaError[^\n]*|ncclSystemError[^\n]*"
+    r"|ncclRemoteError[^\n]*|ncclInternalError[^\n]*|exitcode\s*: -?[1-9][0-9]{0,4}[^\n]*"
+)
+"""What PyTorch, NCCL and torchrun print of a process that ends; a healthy log has none of it."""
+
 LOSS, SCALE, SKIPPED, NANS = "lm loss", "loss scale", "number of skipped iterations", "number of nan iterations"
 _AFTER_LOSS = (SCALE, "grad norm", "num zeros", SKIPPED, NANS)
 """Names that stand behind the loss: one of them without it means that it is missing, not cut."""
@@ -32,6 +38,7 @@ _LAST = {
     SCALE: ("loss_scale", "count"),
     "samples per second": ("samples_per_second", "per_second"),
     "TFLOPs": ("tflops", "TFLOP/s"),
+    "throughput per GPU (TFLOP/s/GPU)": ("tflops", "TFLOP/s"),
 }
 _FIRST_TOO = ("learning_rate", "loss_scale")
 
@@ -53,7 +60,11 @@ def read_training_log(text: str) -> Saved:
         _records(reading, records)
     if hangs:
         _hangs(reading, hangs, text)
-    if not records and not hangs:
+    failure = _FAILURE.search(text)
+    if failure:
+        reading.fact("failure", failure[0].strip()[:200], "text")
+        reading.problem(f"the training broke off: {failure[0].strip()[:200]}")
+    if not records and not hangs and not failure:
         reading.problem("there is no record of a training and no message of its watchdog in this text")
     return reading.result()
 
