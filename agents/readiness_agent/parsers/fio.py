@@ -45,7 +45,8 @@ def read_fio(text: str) -> Saved:
     reading = Reading()
     text = text.lstrip("\ufeff")
     before, report = _split(text)
-    errors = _messages(reading, before)
+    spoken = [line for line in report.splitlines() if line.startswith("fio: ") or _VERIFY.search(line)]
+    errors = _messages(reading, "\n".join([before, *spoken]))
     if report:
         _json_report(reading, report, errors)
     elif not _text_report(reading, before, errors):

@@ -123,7 +123,10 @@ def _correctness(reading: Reading, rows: List[Row], lines: List[str], validated:
         if worst >= _CORRUPT and not outside:
             reading.problem(f"values are off by {worst:.0%}: data came back wrong")
     else:
-        reading.fact("wrong", sum(int(error) for error in errors), "count")
+        wrong = sum(int(error) for error in errors)
+        reading.fact("wrong", wrong, "count")
+        if wrong and not outside:
+            reading.problem(f"{wrong} values are wrong: data came back wrong")
 
 
 def _figure(reading: Reading, rows: List[Row], asked: Optional[int]) -> None:

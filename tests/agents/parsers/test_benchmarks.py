@@ -361,3 +361,20 @@ def test_a_warning_counts_only_where_the_run_did_not_end() -> None:
 
     assert read(NCCL, TWO_RANKS + warning + row + SUMMARY).problems == ()
     assert "socket closed" in complaints(read(NCCL, TWO_RANKS + row + warning))
+
+
+def test_wrong_values_are_a_problem_although_the_summary_says_ok() -> None:
+    row = "  1048576   262144     float     sum      -1    36.6   28.63   28.63     17    36.6   28.61   28.61      0\n"
+
+    saved = read(NCCL, TWO_RANKS + row + SUMMARY)
+
+    assert (facts(saved)["wrong"], complaints(saved)) == (17, "17 values are wrong: data came back wrong")
+
+
+def test_an_error_behind_the_report_counts_like_one_before_it() -> None:
+    report = '{"jobs": [{"error": 0, "read": {"total_ios": 9, "bw_bytes": 8, "iops": 3}}]}\n'
+
+    saved = read(FIO, report + "fio: pid=7, err=5/file:io_u.c:1803, func=io_u error, error=Input/output error\n")
+
+    assert some(facts(saved), "errors", "error_codes", "read_iops") == (1, "5", 3)
+    assert "Input/output error" in complaints(saved)
