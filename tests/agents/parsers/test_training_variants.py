@@ -135,3 +135,49 @@ def test_an_unknown_answer_always_says_why(kind: str) -> None:
     found, problems = read_output(kind, "506 Cannot talk to daemon\n")
 
     assert found == [] and problems
+
+
+TITAN = "[titan] 2024-09-01 10:00:00,000 - root - INFO - \x1b[31mstep: {}  \x1b[32mloss: {}  \x1b[39mtps: 6,123\n"
+NEMO = "Epoch 0: :   1%| | 10/90 [01:23<2:17, reduced_train_loss={}, global_step={}, consumed_samples=5120.0]\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TITAN.format(" 10", " 8.1250") + TITAN.format(" 20", "    nan"),
+        NEMO.format("8.1250", "10.00") + NEMO.format("nan", "20.00"),
+    ],
+)
+def test_losses_of_torchtitan_and_of_nemo(text: str) -> None:
+    saved = read(TRAINING, text)
+
+    assert (facts(saved)["records"], facts(saved)["loss_first"], facts(saved)["first_iteration"]) == (2, 8.125, 10)
+    assert "iteration 20" in complaints(saved)
+
+
+def test_losses_of_transformers_name_no_step() -> None:
+    text = (
+        "{'loss': 2.3456, 'grad_norm': 1.25, 'learning_rate': 4.9e-05, 'epoch': 0.01}\n"
+        "{'loss': 2.25, 'grad_norm': 7.5, 'learning_rate': 4.8e-05, 'epoch': 0.02}\n"
+    )
+
+    saved = read(TRAINING, text)
+
+    assert (facts(saved)["loss_first"], facts(saved)["loss_last"], facts(saved)["grad_norm_max"]) == (2.3456, 2.25, 7.5)
+    assert "first_iteration" not in facts(saved)
+    assert saved.problems == ()
+    assert "loss_last" not in facts(read(TRAINING, "{'loss': 2.3"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 4.8e-05, 'epoch': 0.02}\n",
+        " iteration 7/ 9 | lm loss: 1.1E+00 | grad norm: inf | number of skipped iterations: 0 |\n",
+    ],
+)
+def test_a_gradient_that_is_not_finite_is_a_problem_beside_a_loss_that_is(text: str) -> None:
+    saved = read(TRAINING, text)
+
+    assert (facts(saved)["grad_norms_not_finite"], facts(saved)["losses_missing"]) == (1, 0)
+    assert "gradient norm" in complaints(saved)
