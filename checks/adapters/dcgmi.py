@@ -9,7 +9,7 @@ import re
 
 from checks.adapters import reading as made
 from checks.adapters.reading import NodeOnFile, Reading, UnreadableOutput, WrongTool
-from readiness_agent.parsers.dcgmi import ROOTS, DiagnosticResult, diagnostic_results, read_dcgmi_json
+from readiness_agent.parsers.dcgmi import NOT_TESTED, ROOTS, DiagnosticResult, diagnostic_results, read_dcgmi_json
 
 _PERSISTENCE = 29  # DCGM_FR_PERSISTENCE_MODE
 _MEMORY = frozenset({"memory", "gpu memory", "memtest"})
@@ -50,8 +50,8 @@ def _refusal(text: str) -> UnreadableOutput | WrongTool:
 def _result(reading: Reading, result: DiagnosticResult, node: NodeOnFile) -> None:
     name, said = result.test.lower(), "; ".join(result.warnings) or f"{result.test}: {result.status}"
     subject = _subject(result, node)
-    if result.status == "Skip":
-        reading.remark(result.test, "Skip", made.NOT_TESTED)
+    if result.status in NOT_TESTED:
+        reading.remark(result.test, result.status, made.NOT_TESTED)
         return
     if subject is None:
         reading.remark(f"{result.test}, GPU {result.gpu}", result.status, made.NO_PART)

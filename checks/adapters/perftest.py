@@ -33,7 +33,7 @@ def read_perftest_run(text: str, node: NodeOnFile) -> Reading:
     elif "port_state" in told:
         reading.failed(_ITEM, f"port {told['port']} of a card that is not named is {told['port_state']}")
     for fact in saved.facts:
-        if fact.name in _FIGURES:
+        if fact.name in _FIGURES or fact.name.startswith(("both_ways_", "latency_")):
             reading.remark(f"{fact.subject} {fact.name}".strip(), f"{fact.value} {fact.unit}", NOT_A_NODES)
         elif fact.name.endswith("_as_written"):
             reading.remark(fact.name.removesuffix("_as_written"), fact.value, NO_UNIT)

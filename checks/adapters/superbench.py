@@ -13,6 +13,12 @@ _BUS = re.compile(r"allreduce_([0-9]{1,15})_busbw")
 _PASS = re.compile(r"gpu_([0-9]{1,2})_pass")
 _TO_GPU = re.compile(r"cpu_to_gpu([0-9]{1,2})_by_(?:sm|dma)_under_numa[0-9]{1,3}_bw")
 _PEER = re.compile(r"gpu([0-9]{1,2})_to_gpu([0-9]{1,2})_(?:read|write)_by_(?:sm|dma)_bw")
+_COPY = re.compile(
+    r"(?:cpu|gpu(?:[0-9]{1,2}|_all))_(?:to|and)_(?:cpu|gpu(?:[0-9]{1,2}|_all))(?:_read|_write)?"
+    r"_by_(?:sm|dma)(?:_under_numa[0-9]{1,3})?_bw"
+)
+"""Every copy that SuperBench measures; only some of them are asked for."""
+_INTO_A_GPU = "_to_gpu"
 _ITEMS = {
     "nccl-bw": "allreduce-node",
     "gpu-burn": "gpu-burn",
@@ -55,7 +61,9 @@ def _results(reading: Reading, results: NodeResults, node: NodeOnFile) -> None:
         else:
             reading.remark(benchmark, "ended with an error", NO_ITEM)
     sound = [one for one in results.metrics if one.benchmark not in broken and one.name != RETURN_CODE]
-    left = _copies(reading, _burn(reading, _all_reduce(reading, sound), node), node)
+    strange = [one.name for one in sound if _INTO_A_GPU in one.name and not _is_copy(one)]
+    strange += [name for name in results.unread if _INTO_A_GPU in name]
+    left = _copies(reading, _burn(reading, _all_reduce(reading, sound), node), node, strange)
     for metric in left:
         reading.remark(f"{metric.benchmark}/{metric.name}", f"{metric.value:g}", NO_ITEM)
     for name in results.unread:
@@ -96,8 +104,15 @@ def _burn(reading: Reading, metrics: Iterable[Metric], node: NodeOnFile) -> list
     return [one for one in metrics if one.benchmark != "gpu-burn"]
 
 
-def _copies(reading: Reading, metrics: Iterable[Metric], node: NodeOnFile) -> list[Metric]:
-    """From the host the fastest NUMA node counts, which is the GPU's own; between peers the slowest pair."""
+def _is_copy(metric: Metric) -> bool:
+    return metric.benchmark == "gpu-copy-bw" and bool(_COPY.fullmatch(metric.name))
+
+
+def _copies(reading: Reading, metrics: Iterable[Metric], node: NodeOnFile, strange: list[str]) -> list[Metric]:
+    """From the host the fastest NUMA node counts, which is the GPU's own; between peers the slowest pair.
+
+    A *strange* name of a copy may be that of the slowest pair, damaged: then no GPU is known to pass.
+    """
     host: dict[str, float] = {}
     peer: dict[str, float] = {}
     left = []
@@ -114,4 +129,6 @@ def _copies(reading: Reading, metrics: Iterable[Metric], node: NodeOnFile) -> li
     for name, rates in (("host_to_device", host), ("peer", peer)):
         for subject, rate in rates.items():
             reading.fact("gpu-peer-bandwidth", name, rate, "GB/s", subject)
+    for subject in {**host, **peer} if strange else ():
+        reading.open("gpu-peer-bandwidth", f"{strange[0][:120]} is no copy that SuperBench names", subject)
     return left

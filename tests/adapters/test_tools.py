@@ -300,6 +300,17 @@ def test_superbench_tells_how_long_it_burned_and_which_gpu_computed_wrong() -> N
     assert told(reading, "gpu-burn", "gpu3") == {"checksums_equal": False, "duration": 120.0}
 
 
+@pytest.mark.parametrize(
+    ("was", "is_now"), [("read_by", "read;by"), ("gpu-copy-bw:perf/gpu0_to_gpu2", "gpv-copy-bw:x/gpu0_to_gpu2")]
+)
+def test_a_copy_of_superbench_with_a_damaged_name_leaves_no_gpu_to_pass_by_the_others(was: str, is_now: str) -> None:
+    assert was in samples.SUPERBENCH
+
+    reading = read("superbench", samples.SUPERBENCH.replace(was, is_now))
+
+    assert ("not_captured", "gpu0") in problems(reading, "gpu-peer-bandwidth")
+
+
 def test_superbench_tells_rates_at_the_largest_size_and_of_the_nearest_memory() -> None:
     reading = read("superbench", samples.SUPERBENCH)
 

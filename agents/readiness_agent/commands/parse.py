@@ -81,7 +81,9 @@ def read_output(kind: str, text: str) -> Tuple[Facts, Problems]:
     facts, problems = _parse(kind, text)
     if kind in DETAILS:
         more_facts, more_problems = _dressed("", DETAILS[kind](text))
-        return facts + more_facts, problems + more_problems
+        facts, problems = facts + more_facts, problems + more_problems
+    if not facts and not problems:
+        return _dressed("", Saved((), (f"nothing in this text is what {kind} prints",)))
     return facts, problems
 
 

@@ -17,11 +17,18 @@ ROOTS = ("DCGM Diagnostic", "DCGM GPU Diagnostic")
 CONFIGURATION = ("Deployment",)
 """Categories whose failures are matters of settings and software, not of hardware."""
 COUNTED = {"Pass": "passed", "Fail": "failed", "Warn": "warned", "Skip": "skipped"}
+NOT_TESTED = ("Skip", "Not Run")
+"""Words for a test that was left out; neither is a pass."""
+_SYSTEM = " system"
+_HEALTH_WORDS = ("Healthy", "Warning", "Failure")
+_TOLD_OF_A_WARNING = ("error_id", "error_category", "error_severity")
 
 _ALLOCATED = re.compile(r"Allocated ([0-9]{1,18}) bytes \(([0-9]{1,3}(?:\.[0-9]+)?)%\)")
 _BANDWIDTH = re.compile(r"(GPU to Host|Host to GPU|bidirectional) bandwidth:\s*([0-9]{1,6}(?:\.[0-9]+)?) GB/s")
 _ROW = re.compile(r"\|\s*(->|)\s*(.*?)\s*\|\s*(.*?)\s*\|")
-_GPU_LINE = re.compile(r"\s*gpuId ([0-9]{1,4}):\s*")
+_GPU_LINE = re.compile(r"\s*(gpuId|physicalId) ([0-9]{1,4}):\s*")
+_OWNERS = {"gpuId": "gpu", "physicalId": "nvswitch"}
+_BEGIN = re.compile(r"^[ \t]*\{", re.MULTILINE)
 _STATES = re.compile(r"\s*[UDX_](?: [UDX_])*\s*")
 
 _Test = Tuple[str, Dict[str, Any]]
@@ -44,7 +51,7 @@ class DiagnosticResult(NamedTuple):
 def diagnostic_results(text: str) -> Tuple[DiagnosticResult, ...]:
     """Every result of ``dcgmi diag -j`` by itself; none where the text is no such document. Never raises."""
     try:
-        document = json.loads(sound_escapes(text))
+        document = _document(sound_escapes(text))
     except (ValueError, RecursionError):
         return ()
     root = next((document[name] for name in ROOTS if isinstance(document, dict) and name in document), None)
@@ -56,6 +63,16 @@ def diagnostic_results(text: str) -> Tuple[DiagnosticResult, ...]:
         for result in (test["results"] if isinstance(test.get("results"), list) else ())
         if isinstance(result, dict)
     )
+
+
+def _document(text: str) -> Any:
+    """The JSON behind whatever a wrapper printed before it.
+
+    Raises:
+        ValueError: there is none, or it was cut.
+    """
+    begin = _BEGIN.search(text)
+    return json.loads(text[begin.start() :] if begin else text)
 
 
 def _result(category: str, name: str, result: Dict[str, Any]) -> DiagnosticResult:
@@ -92,7 +109,7 @@ def read_dcgmi_json(text: str) -> Saved:
     """Any JSON of dcgmi: diagnostics, health, or counters of links. Never raises."""
     reading = Reading()
     try:
-        document = json.loads(sound_escapes(text))
+        document = _document(sound_escapes(text))
     except (ValueError, RecursionError) as error:
         reading.problem(f"this is no JSON of dcgmi: {error}")
         return reading.result()
@@ -109,10 +126,13 @@ def read_dcgmi_json(text: str) -> Saved:
 
 def _diagnostic(reading: Reading, document: Dict[str, Any], root: Any) -> None:
     metadata = document.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
+    metadata = metadata if isinstance(metadata, dict) else root if isinstance(root, dict) else {}  # within it in 3.x
     reading.fact("dcgm_version", _text(metadata, "version"), "text")
     reading.fact("driver_version", _text(metadata, "Driver Version Detected"), "text")
     as_promised = isinstance(root, dict)
+    failure = _text(root, "runtime_error") if as_promised else None
+    if failure:
+        reading.problem(f"the diagnostic did not run: {failure[:300]}")
     if not as_promised:
         reading.problem("the diagnostic is a list where dcgmi writes an object: only single tests can be told")
     tests = _tests(root["test_categories"] if as_promised and "test_categories" in root else root)
@@ -123,7 +143,7 @@ def _diagnostic(reading: Reading, document: Dict[str, Any], root: Any) -> None:
         _test(reading, category, test)
     if _is_torn(root["test_categories"] if as_promised and "test_categories" in root else root):
         reading.problem("a category of tests has no list of them: the report is damaged")
-    if not tests or all(status == "Skip" for _, status in statuses):
+    if not tests or all(status in NOT_TESTED for _, status in statuses):
         reading.problem("no test was run")
 
 
@@ -149,7 +169,7 @@ def _status(test: Dict[str, Any]) -> str:
     """The worst of its results; a test whose results say nothing is none that passed."""
     results = test.get("results")
     statuses = [one.get("status") for one in results if isinstance(one, dict)] if isinstance(results, list) else []
-    for status in ("Fail", "Warn", "Pass", "Skip"):
+    for status in ("Fail", "Warn", "Pass", *NOT_TESTED):
         if status in statuses:
             return status
     return "unknown"
@@ -158,7 +178,8 @@ def _status(test: Dict[str, Any]) -> str:
 def _counts(reading: Reading, statuses: List[Tuple[str, str]]) -> None:
     reading.fact("tests", len(statuses), "count")
     for status, name in COUNTED.items():
-        reading.fact(name, sum(1 for _, one in statuses if one == status), "count")
+        words = NOT_TESTED if status in NOT_TESTED else (status,)
+        reading.fact(name, sum(1 for _, one in statuses if one in words), "count")
     failed = [category for category, status in statuses if status == "Fail"]
     configuration = sum(1 for category in failed if category in CONFIGURATION)
     reading.fact("failed_configuration", configuration, "count")
@@ -171,6 +192,8 @@ def _test(reading: Reading, category: str, test: Dict[str, Any]) -> None:
     reading.fact("category", category or None, "text", name)
     results = test.get("results")
     told = [one for one in results if isinstance(one, dict)] if isinstance(results, list) else []
+    failed = sorted({_gpu_of(one) for one in told if one.get("status") == "Fail"} - {None}, key=lambda gpu: gpu or 0)
+    reading.fact("failed_gpus", " ".join(map(str, failed)) or None, "text", name)
     for result in told:
         gpu = _gpu_of(result)
         subject = f"{name} gpu{gpu}" if len(told) > 1 and gpu is not None else name
@@ -196,9 +219,10 @@ def _warnings(reading: Reading, result: Dict[str, Any], name: str) -> None:
     for one in warnings if isinstance(warnings, list) else [warnings] if warnings else []:
         sentence = one.get("warning") if isinstance(one, dict) else one
         reading.problem(f"{name}: {str(sentence)[:300]}")
-        error = one.get("error_id") if isinstance(one, dict) else None
-        if isinstance(error, int) and not isinstance(error, bool) and abs(error) <= JSON_INTEGER_MAX:
-            reading.fact("error_id", error, "count", name)
+        for told in _TOLD_OF_A_WARNING:
+            number = one.get(told) if isinstance(one, dict) else None
+            if isinstance(number, int) and not isinstance(number, bool) and abs(number) <= JSON_INTEGER_MAX:
+                reading.fact(told, number, "count", name)
 
 
 def _body(reading: Reading, document: Dict[str, Any], body: Dict[str, Any]) -> None:
@@ -212,6 +236,7 @@ def _body(reading: Reading, document: Dict[str, Any], body: Dict[str, Any]) -> N
     if isinstance(overall, dict) and isinstance(overall.get("value"), str):
         reading.fact("overall_health", overall["value"], "text")
         known = True
+        _unhealthy(reading, body)
     for link, cell in body.items():
         children = cell.get("children") if isinstance(cell, dict) else None
         if isinstance(children, dict) and link.startswith("Link "):
@@ -229,37 +254,73 @@ def _link(reading: Reading, children: Dict[str, Any], subject: str) -> None:
             reading.problem(f"{subject}: {name} is no number")
 
 
+def _unhealthy(reading: Reading, body: Dict[str, Any]) -> None:
+    """Entities below the overall health, each with its systems and what is wrong with them."""
+    systems: List[str] = []
+    for group, cell in body.items():
+        for number, entity in _children(cell).items():
+            subject = f"{group.lower()}{number}"
+            reading.fact("health", _text(entity, "value"), "text", subject)
+            for path, value in _leaves(entity):
+                systems += [name for name in path if name.endswith(_SYSTEM)]
+                if value not in _HEALTH_WORDS:
+                    reading.problem(f"{subject}: {value[:300]}")
+    _failing(reading, systems)
+
+
+def _children(cell: Any) -> Dict[str, Any]:
+    children = cell.get("children") if isinstance(cell, dict) else None
+    return {name: one for name, one in children.items() if isinstance(one, dict)} if isinstance(children, dict) else {}
+
+
+def _leaves(cell: Dict[str, Any], path: Tuple[str, ...] = ()) -> List[Tuple[Tuple[str, ...], str]]:
+    """Every text below *cell*, with the names that lead to it; dcgmi nests five levels."""
+    found: List[Tuple[Tuple[str, ...], str]] = []
+    for name, child in _children(cell).items():
+        value = _text(child, "value")
+        found += [((*path, name), value)] if value else []
+        found += _leaves(child, (*path, name)) if len(path) < 8 else []
+    return found
+
+
+def _failing(reading: Reading, systems: List[str]) -> None:
+    names = [name[: -len(_SYSTEM)].replace(" ", "_") for name in systems]
+    reading.fact("failing_systems", " ".join(dict.fromkeys(names)) or None, "text")
+
+
 def read_dcgmi_health(text: str) -> Saved:
     """``dcgmi health -c`` as a table, or as JSON. Never raises."""
-    if text.lstrip().startswith(("{", "[")):
+    if _BEGIN.search(text) or text.lstrip().startswith("["):
         return read_dcgmi_json(text)
     reading = Reading()
-    gpu, systems = "", []
+    group, subject, systems = "gpu", "", []
     rows = [found.groups() for found in map(_ROW.match, text.splitlines()) if found]
     for arrow, name, value in rows:
         if name == "Overall Health":
             reading.fact("overall_health", value, "text")
         elif arrow and name.isdigit():
-            gpu = f"gpu{name}"
-            reading.fact("health", value, "text", gpu)
-        elif arrow:
-            systems.append(name.partition(" ")[0])
+            subject = f"{group}{name}"
+            reading.fact("health", value, "text", subject)
+        elif arrow and name.endswith(_SYSTEM):
+            systems.append(name)
         elif not name and value:
-            reading.problem(f"{gpu}: {value}")
-    reading.fact("failing_systems", " ".join(dict.fromkeys(systems)) or None, "text")
+            reading.problem(f"{subject}: {value}")
+        elif name.isalpha() and not (arrow or value):
+            group = name.lower()
+    _failing(reading, systems)
     if not any(name == "Overall Health" for _, name, _ in rows):
         reading.problem("there is no table of dcgmi health in this text")
     return reading.result()
 
 
 def read_dcgmi_nvlink(text: str) -> Saved:
-    """``dcgmi nvlink -s``: a letter for each link of each GPU. Never raises."""
+    """``dcgmi nvlink -s``: a letter for each link of each GPU and of each NVSwitch. Never raises."""
     reading = Reading()
     gpu = ""
     found_any = False
     for line in text.splitlines():
         head = _GPU_LINE.fullmatch(line)
-        gpu = f"gpu{head[1]}" if head else gpu if gpu and _STATES.fullmatch(line) else ""
+        gpu = f"{_OWNERS[head[1]]}{head[2]}" if head else gpu if gpu and _STATES.fullmatch(line) else ""
         if gpu and not head:
             found_any = True
             _states(reading, line.split(), gpu)

@@ -11,16 +11,23 @@ from readiness_agent.parsers.saved import Reading, Saved, decimal, whole
 from readiness_agent.parsers.terminal import finished_lines
 
 _SYSFS = re.compile(r"/sys/class/infiniband/([A-Za-z0-9_]+)/(?:ports/([0-9]{1,3})/)?([A-Za-z0-9_/]+):(.*)")
-_DEVICE = re.compile(r"CA '([A-Za-z0-9_]+)'")
+_DEVICE = re.compile(r"CA:? '([A-Za-z0-9_]+)'")
 _PORT = re.compile(r"Port ([0-9]{1,3}):")
 _RDMA_LINK = re.compile(
-    r"(?:[0-9]+: )?link (\w+)/([0-9]{1,3}) state (\w+) physical_state (\w+)(?: netdev (\S+))?(?: .*)?\s*"
+    r"(?:[0-9]+(?:/[0-9]+)?: |link )+(\w+)/([0-9]{1,3}):? (?:.* )?state (\w+) physical_state (\w+)"
+    r"(?: netdev (\S+))?(?: .*)?\s*"
 )
+"""An InfiniBand port has its subnet between its name and its state; before iproute2 5 a line began with numbers."""
+_RDMA_LIKE = re.compile(r"(?:[0-9]+(?:/[0-9]+)?: )?link \S.*|[0-9]+/[0-9]+: .*")
 _NETDEV = re.compile(
-    r"(?:[0-9a-f:.]+ )?(\w+) (?:\(.*\) .*)?port ([0-9]{1,3})(?: \((\w+)\s*\))? ==> (\S+) \((Up|Down)\)\s*",
+    r"(?:[0-9a-f:.]+ )?(\w+) (?:\(.*\) .*)?port ([0-9]{1,3})(?: \((\w+)\s*\))? "
+    r"(?:==|<===)>(?: (\S+))? \((Up|Down)\)\s*",
     re.IGNORECASE,
 )
+_NETDEV_LIKE = re.compile(r".*\bport [0-9]{1,3}\b.*")
 _LSHCA_WIDTH = re.compile(r"x([0-9]{1,2})(?: G([0-9]))?")
+_EIGHT_BITS = ("link_downed", "link_error_recovery")
+"""Counters of PortCounters in the InfiniBand specification that end at 255."""
 _ACTIVE, _UP = "active", "linkup"
 
 
@@ -48,9 +55,10 @@ def _sysfs_port(reading: Reading, name: str, files: Dict[str, str]) -> None:
     for file, text in files.items():
         if file.startswith(("counters/", "hw_counters/")):
             reading.fact(file.rpartition("/")[2], whole(text), "count", name)
-    if whole(files.get("counters/link_downed")) == SATURATED:
-        reading.fact("link_downed_saturated", True, "bool", name)
-        reading.problem(f"{name}: link_downed stands at {SATURATED}, where 8 bits end: it was lost at least that often")
+    for counter in _EIGHT_BITS:
+        if whole(files.get(f"counters/{counter}")) == SATURATED:
+            reading.fact(f"{counter}_saturated", True, "bool", name)
+            reading.problem(f"{name}: {counter} stands at {SATURATED}, where 8 bits end: it was at least that often")
 
 
 def _word(text: str) -> Optional[str]:
@@ -96,6 +104,10 @@ def read_ibstat(text: str) -> Saved:
             (ports[port][1] if port else devices[device])[name] = value.strip()
     for name, (owner, values) in ports.items():
         _ibstat_port(reading, name, values, devices[owner])
+    for name, told in devices.items():
+        promised, shown = whole(told.get("Number of ports")), sum(owner == name for owner, _ in ports.values())
+        if promised is not None and promised != shown:
+            reading.problem(f"{name} has {promised} ports and {shown} of them are shown: the output was cut")
     _count(reading, [values.get("State", "") for _, values in ports.values()], "ibstat")
     return reading.result()
 
@@ -104,7 +116,7 @@ def _ibstat_port(reading: Reading, name: str, port: Dict[str, str], device: Dict
     reading.fact("state", port.get("State"), "text", name)
     reading.fact("physical_state", port.get("Physical state"), "text", name)
     if port.get("Physical state", "").lower() == _UP:  # of a port that is down the rate means nothing
-        reading.fact("rate", decimal(port.get("Rate")), "Gb/s", name)
+        reading.fact("rate", decimal(port.get("Rate", "").partition(" ")[0]), "Gb/s", name)  # behind it may be (FDR10)
     reading.fact("link_layer", port.get("Link layer"), "text", name)
     reading.fact("model", _told(device.get("CA type")), "text", name)
     reading.fact("firmware", _told(device.get("Firmware version")), "text", name)
@@ -123,6 +135,9 @@ def read_rdma_link(text: str) -> Saved:
         reading.fact("state", one[3], "text", name)
         reading.fact("physical_state", one[4], "text", name)
         reading.fact("netdev", one[5], "text", name)
+    unread = [line for line in finished_lines(text) if _RDMA_LIKE.fullmatch(line) and not _RDMA_LINK.fullmatch(line)]
+    if unread and found:
+        reading.problem(f"a link is not told in full: {unread[0][:120]}")
     _count(reading, [one[3] for one in found], "rdma link")
     return reading.result()
 
@@ -134,6 +149,9 @@ def read_ibdev2netdev(text: str) -> Saved:
     if not found:
         reading.problem("there is no device of ibdev2netdev in this text")
         return reading.result()
+    unread = [line for line in finished_lines(text) if _NETDEV_LIKE.fullmatch(line) and not _NETDEV.fullmatch(line)]
+    if unread:
+        reading.problem(f"a port is not told in full: {unread[0][:120]}")
     reading.fact("ports", len(found), "count")
     reading.fact("ports_up", sum(1 for one in found if one[5] == "Up"), "count")
     for one in found:
@@ -163,13 +181,14 @@ def read_lshca(text: str) -> Saved:
 def _lshca_row(reading: Reading, row: Dict[str, str]) -> None:
     name = row["RDMA"]
     reading.fact("pci_address", row.get("PCI_addr"), "text", name)
-    reading.fact("netdev", row.get("Net"), "text", name)
+    reading.fact("netdev", row.get("Net") or None, "text", name)
     reading.fact("numa_node", whole(row.get("Numa")), "count", name)
     reading.fact("state", row.get("LnkStat"), "text", name)
     reading.fact("link_layer", row.get("Link"), "text", name)
     if row.get("LnkStat") != "down":
         reading.fact("rate", whole(row.get("Rate", "").rstrip("*")), "Gb/s", name)
-    for fact, column in (("width", "LnkStaWidth"), ("width_max", "LnkCapWidth")):
+    for end, column in (("", "LnkStaWidth"), ("_max", "LnkCapWidth")):
         found = _LSHCA_WIDTH.match(row.get(column, ""))
-        reading.fact(fact, int(found[1]) if found else None, "lanes", name)
+        reading.fact(f"width{end}", int(found[1]) if found else None, "lanes", name)
+        reading.fact(f"generation{end}", int(found[2]) if found and found[2] else None, "count", name)
     reading.fact("model", row.get("HCA_Type"), "text", name)

@@ -22,6 +22,14 @@ _WALL_CLOCK = re.compile(
     r"([+-][0-9]{2}:[0-9]{2}) ?"
 )
 _CALENDAR = re.compile(r"\[([A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4})\] ?")
+_JOURNAL = re.compile(
+    r"(?:<[0-9]{1,3}>)?(?:([A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.[0-9]{1,6})?"
+    r"|([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:[,.]([0-9]{1,6}))?(Z|[+-][0-9]{2}:?[0-9]{2}))"
+    r" \S{1,253} kernel: ?"
+)
+"""What journalctl and syslog write before a line: without a year, or as ISO 8601."""
+_SOME_YEAR = "2000"
+"""A year with a 29 February, for times that name none: only differences of them mean something."""
 _CONSTRAINT = re.compile(r"oom-kill:constraint=(\w+)(?:.*,pid=([0-9]{1,10}))?")
 _KILLED = re.compile(r"(Memory cgroup out of memory|Out of memory): Kill(?:ed)? process ([0-9]{1,10})")
 _REAPED = re.compile(r"oom_reaper: reaped process ([0-9]{1,10})")
@@ -66,9 +74,25 @@ def _record(line: str) -> Optional[LogRecord]:
     calendar_time = _CALENDAR.match(line)
     if calendar_time:
         return LogRecord(None, _without_zone(calendar_time.group(1)), line[calendar_time.end() :])
+    journal = _JOURNAL.match(line)
+    if journal:
+        return _of_journal(journal, line[journal.end() :])
     wall_clock = _WALL_CLOCK.match(line)
     unix = _unix(*wall_clock.groups()) if wall_clock else None
     return LogRecord(None, unix, line[wall_clock.end() :]) if wall_clock and unix is not None else None
+
+
+def _of_journal(found: re.Match[str], message: str) -> Optional[LogRecord]:
+    """Syslog often keeps the kernel's own time behind its own; that is the better one."""
+    after_boot = _AFTER_BOOT.match(message)
+    if after_boot:
+        return LogRecord(float(after_boot.group(1)), None, message[after_boot.end() :])
+    if found[1]:
+        unix = _without_zone(f"Sat {found[1]} {_SOME_YEAR}")  # the day of the week is read and not used
+    else:
+        zone = found[4].replace("Z", "+00:00")
+        unix = _unix(found[2], (found[3] or "").ljust(6, "0"), zone if ":" in zone else f"{zone[:3]}:{zone[3:]}")
+    return None if unix is None else LogRecord(None, unix, message)
 
 
 def _unix(moment: str, microseconds: str, zone: str) -> Optional[float]:

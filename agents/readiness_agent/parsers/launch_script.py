@@ -10,9 +10,12 @@ from typing import Dict, List, Optional
 
 from readiness_agent.parsers.saved import Reading, Saved
 
-_SBATCH = re.compile(r"#SBATCH\s+--([a-z-]+)[= ](\S+)")
+_SBATCH = re.compile(r"#SBATCH\s+(?:--([a-z-]+)[= ]\s*|-([NG])\s*)(\S+)")
+_SHORT = {"N": "nodes", "G": "gpus"}
+_PER_NODE = ("gpus-per-node", "nproc-per-node", "nproc_per_node")
+"""Of Slurm and of torchrun."""
 _ASSIGNED = re.compile(r"(export )?([A-Za-z_][A-Za-z0-9_]*)=(\"[^\"$`]*\"|'[^']*'|[^\s#;\"'`]*)\s*(?:#.*)?")
-_FLAG = re.compile(r"--([a-z][a-z0-9_-]*)((?:[ \t]+[^\s\\\"#-][^\s\\\"]*)*)")
+_FLAG = re.compile(r"--([a-z][a-z0-9_-]*)((?:=[^\s\\\"]+)?(?:[ \t]+[^\s\\\"#-][^\s\\\"]*)*)")
 _REFERENCE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _GPUS = re.compile(r"gpu(?::[A-Za-z0-9_-]+)?:([0-9]{1,3})")
 _SHOWN = ("CUDA_", "NCCL_", "TORCH_NCCL_", "PYTORCH_")
@@ -38,7 +41,8 @@ def read_launch_script(text: str) -> Saved:
     """Layout, batch, precision and variables of a launch. Never raises."""
     reading = Reading()
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
-    sbatch = {found[1]: found[2] for found in map(_SBATCH.match, text.splitlines()) if found}
+    options = [found for found in map(_SBATCH.match, text.splitlines()) if found]
+    sbatch = {found[1] or _SHORT[found[2]]: found[3] for found in options}
     variables = _variables(lines)
     flags = _flags(lines, variables)
     numbers = {fact: _number(flags.get(flag)) for fact, flag in NUMBERS.items()}
@@ -46,7 +50,7 @@ def read_launch_script(text: str) -> Saved:
     if not known and "nodes" not in sbatch:
         reading.problem("this is no launch script with flags of Megatron or options of Slurm")
         return reading.result()
-    gpus = _hardware(reading, sbatch, variables)
+    gpus = _hardware(reading, sbatch, variables, flags)
     for fact, number in known.items():
         reading.fact(fact, number, "count")
     _layout(reading, known, gpus)
@@ -62,8 +66,8 @@ def read_launch_script(text: str) -> Saved:
 def _variables(lines: List[str]) -> Dict[str, str]:
     """Plain assignments; one that refers to another is filled in as far as that is known."""
     variables: Dict[str, str] = {}
-    for line in lines:
-        found = _ASSIGNED.fullmatch(line.strip())
+    for part in (part for line in lines for part in line.partition("#")[0].split(";")):
+        found = _ASSIGNED.fullmatch(part.strip())
         if found:
             variables[found[2]] = _filled(found[3].strip("\"'"), variables)
     return variables
@@ -77,7 +81,7 @@ def _flags(lines: List[str], variables: Dict[str, str]) -> Dict[str, List[str]]:
     flags: Dict[str, List[str]] = {}
     for line in lines:
         for found in _FLAG.finditer(line):
-            flags[found[1]] = _filled(found[2], variables).split()
+            flags[found[1]] = _filled(found[2].lstrip("="), variables).split()
     return flags
 
 
@@ -91,16 +95,26 @@ def _digits(word: str) -> Optional[int]:
     return int(plain) if plain.isascii() and plain.isdigit() and len(plain) < 19 else None
 
 
-def _hardware(reading: Reading, sbatch: Dict[str, str], variables: Dict[str, str]) -> Optional[int]:
+def _hardware(
+    reading: Reading, sbatch: Dict[str, str], variables: Dict[str, str], flags: Dict[str, List[str]]
+) -> Optional[int]:
     """Nodes and GPUs that are asked for; all GPUs together, where both are known."""
     nodes = _digits(sbatch.get("nodes", ""))
     gres = _GPUS.fullmatch(sbatch.get("gres", ""))
-    per_node = int(gres[1]) if gres else _digits(sbatch.get("gpus-per-node", variables.get("GPUS_PER_NODE", "")))
+    stated = (sbatch.get("gpus-per-node", "").rpartition(":")[2], variables.get("GPUS_PER_NODE", ""))
+    words = [*stated, *(word for name in _PER_NODE for word in flags.get(name, [])[:1])]
+    per_node = int(gres[1]) if gres else next((one for one in map(_digits, words) if one is not None), None)
+    per_node = per_node if per_node is not None else _of_tasks(sbatch)
     gpus = nodes * per_node if nodes and per_node else None
     reading.fact("nodes", nodes, "count")
     reading.fact("gpus_per_node", per_node, "count")
     reading.fact("gpus", gpus, "count")
     return gpus
+
+
+def _of_tasks(sbatch: Dict[str, str]) -> Optional[int]:
+    tasks, each = _digits(sbatch.get("ntasks-per-node", "")), _digits(sbatch.get("gpus-per-task", ""))
+    return tasks * each if tasks and each else None
 
 
 def _layout(reading: Reading, known: Dict[str, int], gpus: Optional[int]) -> None:

@@ -17,6 +17,7 @@ _STATUS = re.compile(r"LnkSta:\s+Speed ([^,(]+?)(?: \((\w+)\))?, Width x([0-9]+)
 _NUMA = re.compile(r"NUMA node: ([0-9]{1,4})")
 _ACS = re.compile(r"ACSCtl:\s+SrcValid([+-])")
 _GPU_KINDS = ("3D controller", "VGA compatible controller", "Display controller")
+_ACCELERATOR = "Processing accelerators"
 _DOWNGRADED = "downgraded"
 
 
@@ -31,16 +32,19 @@ class LspciDevice(NamedTuple):
     width_max: Optional[int]
     generation: Optional[int]
     generation_max: Optional[int]
-    downgraded: bool
-    """Whether lspci marks its link as slower or narrower than the device could."""
+    downgraded: Optional[bool]
+    """Whether its link is slower or narrower than the device could; older lspci does not mark it."""
     numa_node: Optional[int]
     acs_enabled: Optional[bool]
     """Whether a bridge checks the source of requests (Access Control Services), which sends GPU traffic round."""
 
     @property
     def is_gpu(self) -> bool:
-        """An NVIDIA GPU: neither one of its NVSwitches nor an audio function of it."""
-        return self.kind.partition(" [")[0] in _GPU_KINDS and ("NVIDIA" in self.name or "[10de:" in self.name)
+        """An NVIDIA GPU, neither one of its NVSwitches nor an audio function of it, or an accelerator of AMD's."""
+        kind = self.kind.partition(" [")[0]
+        is_amd = "Advanced Micro Devices" in self.name or "[1002:" in self.name
+        is_nvidia = "NVIDIA" in self.name or "[10de:" in self.name
+        return (kind in _GPU_KINDS and is_nvidia) or (kind == _ACCELERATOR and is_amd)
 
     @property
     def is_nvswitch(self) -> bool:
@@ -74,10 +78,19 @@ def _device(head: str, lines: List[str]) -> LspciDevice:
         width_max=_width(capable[2]) if capable else None,
         generation=generation_of_speed(status[1]) if status else None,
         generation_max=generation_of_speed(capable[1]) if capable else None,
-        downgraded=bool(status) and _DOWNGRADED in (status[2], status[4]) if status else False,
+        downgraded=_is_downgraded(status, capable) if status else None,
         numa_node=int(numa[1]) if numa else None,
         acs_enabled=acs[1] == "+" if acs else None,
     )
+
+
+def _is_downgraded(status: re.Match[str], capable: Optional[re.Match[str]]) -> bool:
+    marks = (status[2], status[4])
+    if any(marks) or capable is None:
+        return _DOWNGRADED in marks
+    speed, speed_max = generation_of_speed(status[1]), generation_of_speed(capable[1])
+    width, width_max = _width(status[3]), _width(capable[2])
+    return (speed or 0) < (speed_max or 0) or (width or 0) < (width_max or 0)
 
 
 def _width(lanes: str) -> Optional[int]:

@@ -14,11 +14,13 @@ from readiness_agent.parsers.terminal import finished_lines
 
 _MARK = re.compile(r"^(?:\[[0-9]+,[0-9]+\]<std(?:out|err)>: ?|[A-Za-z0-9._-]+: (?=\s*[#0-9]))")
 _NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,6})?"
+_TIME = rf"{_NUMBER}|[0-9]\.[0-9]{{1,3}}e\+[0-9]{{2}}"
+"""Microseconds; those of a second and more may be written with an exponent."""
 _NOT_CHECKED = "N/A"
 _CORRUPT = 0.1
 """A relative error that no rounding of a floating-point type explains."""
 _ERROR = r"N/A|[0-9]{1,18}|[0-9]\.?[0-9]{0,9}e[+-][0-9]{2}"
-_HALF = rf"\s+({_NUMBER})\s+({_NUMBER})\s+({_NUMBER})\s+({_ERROR})"
+_HALF = rf"\s+({_TIME})\s+({_NUMBER})\s+({_NUMBER})\s+({_ERROR})"
 _ROW = re.compile(
     rf"\s*([0-9]{{1,18}})\s+[0-9]{{1,18}}\s+[a-z][a-z0-9_]*(?:\s+[a-z]+)?(?:\s+-?[0-9]{{1,4}})?{_HALF}{_HALF}\s*"
 )
@@ -30,9 +32,11 @@ _COLUMNS = re.compile(r"#?\s+(?:size\s+count|bytes\s+N)\s+type\b")
 _VERSION = re.compile(r"NCCL version (\S+)")
 _BOUNDS = re.compile(r"#?\s*Out of bounds values : ([0-9]{1,18}) (?:OK|FAILED)\s*")
 _AVERAGE = re.compile(rf"#?\s*Avg bus bandwidth\s+: ({_NUMBER})\s*")
-_FAILURE = re.compile(
-    r"NCCL failure|Test .*failure|not enough slots|unhandled|NCCL WARN|command not found|error while", re.I
-)
+_FAILURE = re.compile(r"NCCL failure|Test .*failure|not enough slots|unhandled|command not found|error while", re.I)
+
+
+_WARNING = re.compile(r"NCCL WARN")
+"""Why a run did not end; one that did end was not stopped by it."""
 
 
 class Row(NamedTuple):
@@ -119,7 +123,10 @@ def _correctness(reading: Reading, rows: List[Row], lines: List[str], validated:
         if worst >= _CORRUPT and not outside:
             reading.problem(f"values are off by {worst:.0%}: data came back wrong")
     else:
-        reading.fact("wrong", sum(int(error) for error in errors), "count")
+        wrong = sum(int(error) for error in errors)
+        reading.fact("wrong", wrong, "count")
+        if wrong and not outside:
+            reading.problem(f"{wrong} values are wrong: data came back wrong")
 
 
 def _figure(reading: Reading, rows: List[Row], asked: Optional[int]) -> None:
@@ -134,7 +141,7 @@ def _figure(reading: Reading, rows: List[Row], asked: Optional[int]) -> None:
 
 
 def _complain(reading: Reading, lines: List[str], rows: List[Row], *, ended: bool, alone: bool) -> None:
-    failures = [line.strip() for line in lines if _FAILURE.search(line)]
+    failures = [line.strip() for line in lines if _FAILURE.search(line) or (_WARNING.search(line) and not ended)]
     if failures:
         reading.problem(failures[0])
     if not rows and not failures:

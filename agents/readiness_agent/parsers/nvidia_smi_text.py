@@ -23,6 +23,7 @@ _VOLATILE, _AGGREGATE = "ecc_errors/volatile", "ecc_errors/aggregate"
 _REASONS, _COUNTERS = "clocks_event_reasons/clocks_event_reason", "clocks_event_reasons_counters"
 
 _POWER = "gpu_power_readings"
+_HISTOGRAM = "remapped_rows/row_remapper_histogram/row_remapper_histogram"
 
 ELEMENTS: Dict[str, str] = {
     "Product Name": "product_name",
@@ -38,9 +39,11 @@ ELEMENTS: Dict[str, str] = {
     "ECC Errors/Aggregate/DRAM Uncorrectable": f"{_AGGREGATE}/dram_uncorrectable",
     "Remapped Rows/Correctable Error": "remapped_rows/remapped_row_corr",
     "Remapped Rows/Uncorrectable Error": "remapped_rows/remapped_row_unc",
-    "Remapped Rows/Bank Remap Availability Histogram/Max": (
-        "remapped_rows/row_remapper_histogram/row_remapper_histogram_max"
-    ),
+    "Remapped Rows/Bank Remap Availability Histogram/Max": f"{_HISTOGRAM}_max",
+    "Remapped Rows/Bank Remap Availability Histogram/High": f"{_HISTOGRAM}_high",
+    "Remapped Rows/Bank Remap Availability Histogram/Partial": f"{_HISTOGRAM}_partial",
+    "Remapped Rows/Bank Remap Availability Histogram/Low": f"{_HISTOGRAM}_low",
+    "Remapped Rows/Bank Remap Availability Histogram/None": f"{_HISTOGRAM}_none",
     "GPU Power Readings/Instantaneous Power Draw": f"{_POWER}/instant_power_draw",
     "GPU Power Readings/Average Power Draw": f"{_POWER}/average_power_draw",
     "GPU Power Readings/Power Draw": f"{_POWER}/power_draw",
@@ -81,6 +84,8 @@ ELEMENTS: Dict[str, str] = {
     "ECC Errors/Volatile/SRAM Uncorrectable SEC-DED": f"{_VOLATILE}/sram_uncorrectable_secded",
     "ECC Errors/Volatile/DRAM Correctable": f"{_VOLATILE}/dram_correctable",
     "ECC Errors/Volatile/DRAM Uncorrectable": f"{_VOLATILE}/dram_uncorrectable",
+    "ECC Errors/Volatile/Single Bit/Total": f"{_VOLATILE}/single_bit/total",
+    "ECC Errors/Volatile/Double Bit/Total": f"{_VOLATILE}/double_bit/total",
     "ECC Errors/Aggregate/SRAM Uncorrectable": f"{_AGGREGATE}/sram_uncorrectable",
     "ECC Errors/Aggregate/SRAM Uncorrectable Parity": f"{_AGGREGATE}/sram_uncorrectable_parity",
     "ECC Errors/Aggregate/SRAM Uncorrectable SEC-DED": f"{_AGGREGATE}/sram_uncorrectable_secded",

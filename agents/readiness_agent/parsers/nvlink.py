@@ -41,7 +41,7 @@ class NvlinkGpu(NamedTuple):
     """False when the driver says that this GPU has no NVLink; None when it says nothing at all."""
     links: Tuple[NvlinkLink, ...]
     complete: bool
-    """False when the text ends in the middle of this GPU's links."""
+    """False when the text ends in the middle of this GPU's links, or a link is neither up nor inactive."""
 
     @property
     def links_up(self) -> Optional[int]:
@@ -102,7 +102,8 @@ def _status(block: _Block, text: str) -> NvlinkGpu:
     supported: Optional[bool] = True if links or _ALL_INACTIVE.search(said) else None
     if not links and _NO_NVLINK.search(said):
         supported = False
-    return NvlinkGpu(block.place, block.uuid, supported, links, _is_complete(block, text, _is_link))
+    all_known = all(one or not line.startswith("Link ") for one, line in zip(found, block.lines))  # noqa: B905 (of each)
+    return NvlinkGpu(block.place, block.uuid, supported, links, all_known and _is_complete(block, text, _is_link))
 
 
 def _is_link(line: str) -> bool:

@@ -13,11 +13,18 @@ from typing import List, NamedTuple, Optional, Tuple
 from readiness_agent.parsers.saved import Reading, Saved, decimal, whole
 
 _HEAD = re.compile(
-    r"\s*#bytes\s+#iterations\s+BW peak\[(MB|Gb)/sec\]\s+BW average\[(?:MB|Gb)/sec\]\s+MsgRate\[Mpps\]\s*"
+    r"\s*#bytes\s+#iterations\s+BW peak\[(MB|MiB|Gb)/sec\]\s+BW average\[(?:MB|MiB|Gb)/sec\]\s+MsgRate\[Mpps\]"
+    r"(\s+CPU_Util\[%\])?\s*"
 )
 _ROW = re.compile(
-    r"\s*([0-9]{1,12})\s+([0-9]{1,12})\s+([0-9]{1,9}\.[0-9]+)\s+([0-9]{1,9}\.[0-9]+)\s+([0-9]{1,9}\.[0-9]+)\s*"
+    r"\s*([0-9]{1,12})\s+([0-9]{1,12})\s+([0-9]{1,9}\.[0-9]+)\s+([0-9]{1,9}\.[0-9]+)\s+([0-9]{1,9}\.[0-9]+)"
+    r"(\s+[0-9]{1,3}\.[0-9]+)?\s*"
 )
+_LATENCY_HEAD = re.compile(r"\s*#bytes\s+#iterations\s+t_min\[usec\]\s+t_max\[usec\]\s+t_typical\[usec\].*", re.DOTALL)
+_LATENCY_ROW = re.compile(r"\s*([0-9]{1,12})\s+[0-9]{1,12}((?:\s+[0-9]{1,9}\.[0-9]+){7})\s*")
+_LATENCIES = ("min", "max", "typical", "average", "deviation", "p99", "p999")
+"""Columns behind size and iterations, in microseconds."""
+_TWO_WAYS = re.compile(r"\bBidirectional BW Test\b")
 _CLOSING = re.compile(r"\s*-{20,}\s*")
 _DEVICE = re.compile(r"Device\s+: (\S+)")
 _MTU = re.compile(r"Mtu\s+: ([0-9]{3,5})\[B\]")
@@ -59,6 +66,8 @@ class Table(NamedTuple):
 
     binary: bool
     """Whether its figures are MiB/s, not Gb/s."""
+    has_load: bool
+    """Whether each row ends with the load of the processor: a row without it was cut."""
     rows: Tuple[Row, ...]
     closed: bool
 
@@ -72,9 +81,10 @@ def read_perftest(text: str) -> Saved:
     tables = [table for table in _tables(text) if table.rows]
     _settings(reading, text)
     for place, table in enumerate(tables, 1):
-        _table(reading, table, f"run{place}" if len(tables) > 1 else "")
+        _table(reading, table, f"run{place}" if len(tables) > 1 else "", both_ways=bool(_TWO_WAYS.search(text)))
+    latencies = _latencies(reading, text)
     failed = _failures(reading, text)
-    if not tables and not failed:
+    if not tables and not latencies and not failed:
         sentence = _COULD_NOT.search(text)
         reading.problem(sentence[0].strip() if sentence else "there is no table of perftest in this text")
     return reading.result()
@@ -102,8 +112,8 @@ def _tables(text: str) -> List[Table]:
     for line in text.splitlines(keepends=True):
         head, row = _HEAD.fullmatch(line), _ROW.fullmatch(line) if line.endswith("\n") else None
         if head and (not tables or tables[-1].rows):
-            tables.append(Table(head[1] == "MB", (), False))
-        elif tables and row and not tables[-1].closed:
+            tables.append(Table(head[1] != "Gb", bool(head[2]), (), False))
+        elif tables and row and not tables[-1].closed and bool(row[6]) == tables[-1].has_load:
             tables[-1] = tables[-1]._replace(rows=(*tables[-1].rows, _row(row)))
         elif tables and tables[-1].rows and _CLOSING.fullmatch(line):
             tables[-1] = tables[-1]._replace(closed=True)
@@ -122,13 +132,29 @@ def _settings(reading: Reading, text: str) -> None:
     reading.fact("link_type", link[1] if link else None, "text")
 
 
-def _table(reading: Reading, table: Table, subject: str) -> None:
+def _latencies(reading: Reading, text: str) -> bool:
+    """The row of the smallest message of ``ib_write_lat`` and its kin; whether there is one."""
+    lines = text.splitlines(keepends=True)
+    heads = [place for place, line in enumerate(lines) if _LATENCY_HEAD.fullmatch(line)]
+    below = [line for line in lines[heads[-1] + 1 :] if line.endswith("\n")] if heads else []
+    rows = [found for found in map(_LATENCY_ROW.fullmatch, below) if found]
+    if not rows:
+        return False
+    smallest = min(rows, key=lambda row: int(row[1]))
+    reading.fact("latency_message_size", int(smallest[1]), "bytes")
+    for name, figure in zip(_LATENCIES, smallest[2].split()):  # noqa: B905 (seven of each)
+        reading.fact(f"latency_{name}", decimal(figure), "microseconds")
+    return True
+
+
+def _table(reading: Reading, table: Table, subject: str, *, both_ways: bool) -> None:
     reading.fact("rows", len(table.rows), "count", subject)
     if not table.closed:
         reading.problem("the table has no closing line: the run did not end, or its output was cut")
         if len(table.rows) > 1:
             return
     prefix = "" if table.closed else "row_"  # one row is what it is, whether or not others were to follow
+    prefix += "both_ways_" if both_ways else ""  # the sum of two directions is no rate of a link
     largest = max(table.rows, key=lambda row: row.size)
     reading.fact(f"{prefix}message_size", largest.size, "bytes", subject)
     reading.fact(f"{prefix}average", _gigabits(table, largest.average), "Gb/s", subject)

@@ -6,14 +6,19 @@ import re
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from readiness_agent.facts import Unreadable
-from readiness_agent.parsers.saved import Reading, Saved
+from readiness_agent.parsers.saved import Reading, Saved, whole
 from readiness_agent.parsers.terminal import finished_lines
 
 USUAL_DSCP = 26
 """The mark that RoCE traffic mostly carries; the class it falls into must be the lossless one."""
 
 _GID = re.compile(r"\s*GID\[\s*([0-9]{1,4})\]:\s+([0-9a-fA-F:.]+)(?:, (.+))?\s*")
-_PHYSICAL = re.compile(r"phys_state:\s+(\w+) \([0-9]+\)")
+_CARD = re.compile(r"hca_id:\s+(\w+)\s*")
+_PORT = re.compile(r"\s*port:\s+([0-9]{1,3})\s*")
+_OF_A_PORT = re.compile(
+    r"\s*(state|phys_state|active_mtu|link_layer|active_width|active_speed):\s+(\S.*?)(?: \([0-9]+\))?\s*"
+)
+_SPEED = re.compile(r"([0-9]{1,4}(?:\.[0-9])?) Gbps")
 _SHOWN = re.compile(
     r"(\w+)\s+([0-9]{1,3})\s+([0-9]{1,4})\s+([0-9a-fA-F:]{39})\s+(?:([0-9.]{7,15})\s+)?v([12])(?:\s+(\S+))?\s*"
 )
@@ -75,23 +80,56 @@ def parse_mlnx_qos(text: str) -> Qos:
 
 
 def read_devinfo_gids(text: str) -> Saved:
-    """Addresses in ``ibv_devinfo -v`` of one device. Never raises."""
+    """Ports and addresses in ``ibv_devinfo``, with or without ``-v``. Never raises."""
     reading = Reading()
-    found = [one for one in map(_GID.fullmatch, finished_lines(text)) if one]
-    gids = [Gid(int(one[1]), one[2], one[3], _is_link_local(one[2])) for one in found]
-    if not gids:
-        reading.problem("there is no address of ibv_devinfo in this text")
-        return reading.result()
-    physical = _PHYSICAL.search(text)
-    reading.fact("physical_state", physical[1] if physical else None, "text")
-    reading.fact("gids", len(gids), "count")
-    reading.fact("best_gid_index", _best(gids), "count")
-    for gid in gids:
-        subject = f"gid{gid.place}"
+    ports = [port for port in _ports_of_devinfo(finished_lines(text)) if port.gids or "state" in port.told]
+    if not ports:
+        reading.problem("there is no port or address of ibv_devinfo in this text")
+    for port in ports:
+        _devinfo_port(reading, port)
+    return reading.result()
+
+
+class _DevinfoPort(NamedTuple):
+    """One port; without a name in an excerpt that begins below the line of its card."""
+
+    name: str
+    told: Dict[str, str]
+    gids: List[Gid]
+
+
+def _ports_of_devinfo(lines: List[str]) -> List[_DevinfoPort]:
+    card, ports = "", [_DevinfoPort("", {}, [])]
+    for line in lines:
+        head, port, told, gid = (one.fullmatch(line) for one in (_CARD, _PORT, _OF_A_PORT, _GID))
+        if head:
+            card = head[1]
+        elif port:
+            ports.append(_DevinfoPort(f"{card}/{port[1]}" if card else "", {}, []))
+        elif told:
+            ports[-1].told[told[1]] = told[2]
+        elif gid:
+            ports[-1].gids.append(Gid(int(gid[1]), gid[2], gid[3], _is_link_local(gid[2])))
+    return ports
+
+
+def _devinfo_port(reading: Reading, port: _DevinfoPort) -> None:
+    state, mtu = port.told.get("state"), whole(port.told.get("active_mtu"))
+    speed = _SPEED.match(port.told.get("active_speed", ""))
+    reading.fact("state", state, "text", port.name)
+    reading.fact("physical_state", port.told.get("phys_state"), "text", port.name)
+    reading.fact("link_layer", port.told.get("link_layer"), "text", port.name)
+    reading.fact("active_mtu", mtu, "bytes", port.name)
+    reading.fact("active_width", port.told.get("active_width"), "text", port.name)
+    reading.fact("lane_speed", float(speed[1]) if speed else None, "Gb/s", port.name)
+    if port.gids:
+        reading.fact("gids", len(port.gids), "count", port.name)
+        reading.fact("best_gid_index", _best(port.gids), "count", port.name)
+    for gid in port.gids:
+        subject = f"{port.name} gid{gid.place}".strip()
         reading.fact("gid", gid.address, "text", subject)
         reading.fact("type", gid.type, "text", subject)
         reading.fact("link_local", gid.link_local, "bool", subject)
-    return reading.result()
 
 
 def _is_link_local(address: str) -> bool:

@@ -27,11 +27,13 @@ _SETTINGS = (
 )  # fmt: skip
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
-_EXACT = re.compile(rf"({_NAME})(?:\[[^\]]*\])?\s*===?\s*([^\s;,*]+)")
+_EXACT = re.compile(rf"({_NAME})(?:\[[^\]]*\])?\s*===?\s*([^\s;,*]+)(?=[\s;,]|$)")
 _OPEN = re.compile(rf"({_NAME})(?:\[[^\]]*\])?\s*([~<>!=]=?[^;]*)?")
 _URL = re.compile(rf"(?:({_NAME})(?:\[[^\]]*\])?\s*@\s*)?((?:git\+)?[a-z]+://\S+)")
 _COMMIT = re.compile(r"@([0-9a-f]{40})(?=[#&]|$)")
 _SHA256 = re.compile(r"sha256[=:]([0-9a-f]{64})")
+_EDITABLE = re.compile(r"^(?:-e|--editable)[= ]\s*")
+_ELSEWHERE = ("-r", "--requirement")
 _EGG = re.compile(rf"[#&]egg=({_NAME})")
 
 
@@ -59,13 +61,21 @@ def read_deepspeed_config(text: str) -> Saved:
 
 
 def _zero(reading: Reading, zero: Dict[str, Any]) -> None:
-    reading.fact("zero_stage", _scalar(zero.get("stage")), "count")
+    stage = zero.get("stage")
+    reading.fact("zero_stage", _scalar(stage), "count")
+    if isinstance(stage, int) and not 0 <= stage <= 3:
+        reading.problem(f"ZeRO has no stage {stage}")
+    paths: List[str] = []
     for name in ("offload_optimizer", "offload_param"):
         part = _part(zero, name)
         reading.fact(name, _scalar(part.get("device")), "text")
         pinned = part.get("pin_memory")
         reading.fact(f"{name}_pin_memory", pinned if isinstance(pinned, bool) else None, "bool")
-        reading.fact("nvme_path", _scalar(part.get("nvme_path")), "text")
+        path = part.get("nvme_path")
+        paths += [path] if isinstance(path, str) else []
+        if part.get("device") == "nvme" and not path:
+            reading.problem(f"{name} goes to nvme and names no nvme_path")
+    reading.fact("nvme_path", " ".join(dict.fromkeys(paths)) or None, "text")
     size = zero.get("reduce_bucket_size")
     reading.fact("reduce_bucket_size", _scalar(size), _unit(size))
     if size == 0 and not isinstance(size, bool):
@@ -74,11 +84,15 @@ def _zero(reading: Reading, zero: Dict[str, Any]) -> None:
 
 def _precision(reading: Reading, config: Dict[str, Any]) -> None:
     """A loss scale of 0 means that it is found while training."""
-    on = [name for name in ("fp16", "bf16", "amp") if _part(config, name).get("enabled") not in (None, False)]
-    reading.fact("precision", " ".join(on) or "none stated", "text")
+    switches = {name: _part(config, name).get("enabled") for name in ("fp16", "bf16", "amp")}
+    on = [name for name, switch in switches.items() if switch is True]
+    left_open = "auto" if "auto" in switches.values() else "none stated"
+    reading.fact("precision", " ".join(on) or left_open, "text")
+    if len(on) > 1:
+        reading.problem(f"{' and '.join(on)} are both on: DeepSpeed takes one of them")
     fp16 = _part(config, "fp16")
     scale = fp16.get("loss_scale")
-    if "fp16" not in on or scale is None:
+    if not switches["fp16"] or scale is None:
         return
     is_dynamic = scale == 0 and not isinstance(scale, bool)
     reading.fact("loss_scale", "dynamic" if is_dynamic else _scalar(scale), "text" if is_dynamic else _unit(scale))
@@ -124,7 +138,11 @@ def read_requirements(text: str) -> Saved:
     kinds: Dict[str, List[str]] = {"commits": [], "hashed": [], "ranges": [], "unpinned": []}
     joined = text.replace("\\\n", " ")
     lines = [re.sub(r"(?:^|\s)#.*$", "", line).strip() for line in joined.splitlines()]
+    lines = [_EDITABLE.sub("", line) for line in lines]
     requirements = [line for line in lines if line and not line.startswith("-")]
+    for line in lines:
+        if line.startswith(_ELSEWHERE):
+            reading.problem(f"more distributions stand in another file: {line[:80]}")
     for line in requirements:
         _requirement(reading, line, kinds)
     if not requirements:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 _LINK = "pci/pci_gpu_link_info/pcie_gen"
+_HISTOGRAM = "remapped_rows/row_remapper_histogram/row_remapper_histogram"
 _WORDS = ("N/A", "[N/A]", "Unknown", "", "Not Supported", "Requested functionality has been deprecated")
 
 
@@ -119,7 +120,11 @@ DETAILS_OF_A_GPU: Dict[str, Tuple[str, Tuple[str, ...], _Cell]] = {
     "remapped_uncorrectable": ("count", ("remapped_rows/remapped_row_unc",), count),
     "retired_pages_single_bit": ("count", ("retired_pages/multiple_single_bit_retirement/retired_count",), count),
     "retired_pages_double_bit": ("count", ("retired_pages/double_bit_retirement/retired_count",), count),
-    "remap_banks_max": ("count", ("remapped_rows/row_remapper_histogram/row_remapper_histogram_max",), _banks),
+    "remap_banks_max": ("count", (f"{_HISTOGRAM}_max",), _banks),
+    "remap_banks_high": ("count", (f"{_HISTOGRAM}_high",), _banks),
+    "remap_banks_partial": ("count", (f"{_HISTOGRAM}_partial",), _banks),
+    "remap_banks_low": ("count", (f"{_HISTOGRAM}_low",), _banks),
+    "remap_banks_none": ("count", (f"{_HISTOGRAM}_none",), _banks),
     "power": (
         "watts",
         (

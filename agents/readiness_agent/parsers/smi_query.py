@@ -8,6 +8,7 @@ from typing import Dict, List, Optional, Tuple
 
 from readiness_agent.facts import Unreadable
 from readiness_agent.parsers.nvidia_smi_cells import LOST_WORDS, bus_id
+from readiness_agent.parsers.nvidia_smi_errors import parse_smi_errors
 from readiness_agent.parsers.saved import Reading, Saved, Value, decimal, whole
 
 _HEAD = re.compile(r"([a-z0-9_.]+)(?: \[([A-Za-z%]+)\])?")
@@ -26,7 +27,9 @@ _MAY_BE_CUT = "N/A"
 def read_smi_query(text: str) -> Saved:
     """Cells by the names of their columns. Never raises."""
     reading = Reading()
-    rows = [[cell.strip() for cell in row] for row in _rows(text)]
+    lost = parse_smi_errors(text).lost_handles
+    table = "".join(line for line in text.splitlines(keepends=True) if not parse_smi_errors(line).lost_handles)
+    rows = [[cell.strip() for cell in row] for row in _rows(table)]
     heads = [_HEAD.fullmatch(cell) for cell in rows[0]] if rows else []
     columns = [(head[1], head[2] or "") for head in heads if head]
     if len(columns) < 2 or len(columns) != len(heads):
@@ -41,7 +44,9 @@ def read_smi_query(text: str) -> Saved:
         reading.problem(f"{len(rows) - 1 - len(whole_rows)} rows do not fit the head: the output was cut")
     elif whole_rows and not text.endswith("\n"):
         whole_rows[-1][columns[-1][0]] = _MAY_BE_CUT
-    _presence(reading, whole_rows)
+    for address in lost:
+        reading.problem(f"the GPU at {address or 'an address that is not told'} could not be opened")
+    _presence(reading, whole_rows, len(lost))
     units = dict(columns)
     for place, row in enumerate(whole_rows):
         _row(reading, row, units, f"gpu{row.get('index', place)}")
@@ -71,10 +76,10 @@ def _rows(text: str) -> List[List[str]]:
         return []
 
 
-def _presence(reading: Reading, rows: List[Dict[str, str]]) -> None:
-    """GPUs are counted by what identifies them, never by their rows."""
+def _presence(reading: Reading, rows: List[Dict[str, str]], unopened: int) -> None:
+    """GPUs are counted by what identifies them, never by their rows; of an unopened one there is only a sentence."""
     lost = [row for row in rows if any(LOST_WORDS.search(cell) for cell in row.values())]
-    reading.fact("gpus_lost", len(lost), "count")
+    reading.fact("gpus_lost", len(lost) + unopened, "count")
     addresses = [address for address in (bus_id(row.get("pci.bus_id")) for row in rows) if address]
     if addresses:
         reading.fact("distinct_bus_ids", len(set(addresses)), "count")

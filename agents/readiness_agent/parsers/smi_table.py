@@ -14,7 +14,7 @@ _FIRST = re.compile(
     r"\|\s*([0-9]{1,3})  ?(\S.*?)\s+(On|Off|N/A|ERR!)\s*\|\s*([0-9A-Fa-f:.]+)\s+(On|Off|N/A|ERR!)\s*\|\s*(\S+)\s*\|"
 )
 _SECOND = re.compile(
-    r"\|\s*(\S+?)\s+(\S+)\s+(\S+)\s+(\S+)\s*/\s*(\S+)\s*\|\s*(\S+)\s*/\s*(\S+)\s*\|\s*(\S+)\s+(\S+)\s*\|"
+    r"\|\s*(\S+?)\s+(\S+)\s+(\S+)\s+(\S+)\s*/\s*(\S+)\s*\|\s*(\S+)\s*/\s*(\S+)\s*\|\s*(\S+)\s+((?:E\. )?\S+)\s*\|"
 )
 _RULE = re.compile(r"\+[-=]{3,}")
 _HEAD = re.compile(r"Driver Version: ([0-9.]+)\s+CUDA Version: ([0-9.]+)")
@@ -103,7 +103,7 @@ def _one(reading: Reading, gpu: _Gpu) -> None:
     reading.fact("memory_used", _number(used), "MiB", subject)
     reading.fact("memory_total", _number(total), "MiB", subject)
     reading.fact("utilization", _number(utilization), "percent", subject)
-    reading.fact("compute_mode", mode if mode.isalpha() else None, "text", subject)
+    reading.fact("compute_mode", mode if mode.replace("E. ", "").isalpha() else None, "text", subject)
 
 
 def _number(cell: str) -> Optional[int]:

@@ -84,6 +84,9 @@ def _is_row(cells: List[str], width: int) -> bool:
 
 def _pairs(reading: Reading, matrix: Matrix) -> None:
     gpus = [name for name in matrix.gpus if name in matrix.columns]
+    if any(matrix.path(one, other) != matrix.path(other, one) for one in gpus for other in gpus if one != other):
+        reading.problem("the table is not symmetric: two GPUs do not agree on the path between them")
+        return
     paths = [matrix.path(one, other) for place, one in enumerate(gpus) for other in gpus[place + 1 :]]
     links = [found for found in map(_PATH.fullmatch, paths) if found and found[1]]
     reading.fact("gpu_pairs", len(paths), "count")
@@ -94,8 +97,6 @@ def _pairs(reading: Reading, matrix: Matrix) -> None:
         reading.fact("nvlinks_a_pair", " ".join(str(count) for count in counts), "text")
     if paths:
         reading.fact("nvlink_all_to_all", len(links) == len(paths), "bool")
-    if any(matrix.path(one, other) != matrix.path(other, one) for one in gpus for other in gpus if one != other):
-        reading.problem("the table is not symmetric: two GPUs do not agree on the path between them")
 
 
 def _one_gpu(reading: Reading, matrix: Matrix, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Logs of trainings: Megatron's lines of one iteration each, and PyTorch's watchdog over NCCL.
+"""Logs of trainings: lines of one iteration each (Megatron, torchtitan, NeMo, Transformers), and PyTorch's watchdog.
 
 A record without its loss is a NaN that was not printed, unless its iterations were skipped while the loss scale was
 searched. The log's own counter of NaNs proves nothing.
@@ -11,17 +11,30 @@ import re
 from typing import Dict, List, NamedTuple, Optional, Union
 
 from readiness_agent.parsers.saved import Reading, Saved, whole
+from readiness_agent.parsers.terminal import without_escapes
 
 _RECORD = re.compile(r"iteration\s+([0-9]{1,12})/\s*([0-9]{1,12}) \|(.*)")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,3})?|nan|[+-]?inf", re.IGNORECASE)
+_WORD = r"([+-]?[0-9]{1,20}(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,3})?|nan|[+-]?inf)"
+_TITAN = re.compile(rf"\bstep:\s*([0-9]{{1,12}})\s+loss:\s*{_WORD}(?:\s+grad_norm:\s*{_WORD})?\s", re.IGNORECASE)
+_NEMO = re.compile(rf"\breduced_train_loss={_WORD}, .*?\bglobal_step=([0-9]{{1,12}})(?:\.0*)?,", re.IGNORECASE)
+_TRANSFORMERS = re.compile(rf"\{{'loss': '?{_WORD}'?, (?:'grad_norm': '?{_WORD}'?, )?'learning_rate': ", re.IGNORECASE)
+"""A line that does not say which step it is of."""
 _TIMEOUT = re.compile(
     r"\[Rank ([0-9]{1,7})\] Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=([0-9]{1,18}), "
     r"OpType=(\w+), NumelIn=([0-9]{1,18}), NumelOut=([0-9]{1,18}), Timeout\(ms\)=([0-9]{1,12})\)"
 )
 _COMPLETED = re.compile(r"last completed NCCL work: ([0-9]{1,18})")
 
+_FAILURE = re.compile(
+    r"CUDA out of memory[^\n]*|CUDA error: [^\n]*|NCCL error[^\n]*|ncclUnhandledCudaError[^\n]*|ncclSystemError[^\n]*"
+    r"|ncclRemoteError[^\n]*|ncclInternalError[^\n]*|exitcode\s*: -?[1-9][0-9]{0,4}[^\n]*"
+)
+"""What PyTorch, NCCL and torchrun print of a process that ends; a healthy log has none of it."""
+
+GRADIENT = "grad norm"
 LOSS, SCALE, SKIPPED, NANS = "lm loss", "loss scale", "number of skipped iterations", "number of nan iterations"
-_AFTER_LOSS = (SCALE, "grad norm", "num zeros", SKIPPED, NANS)
+_AFTER_LOSS = (SCALE, GRADIENT, "num zeros", SKIPPED, NANS)
 """Names that stand behind the loss: one of them without it means that it is missing, not cut."""
 
 _LAST = {
@@ -32,6 +45,7 @@ _LAST = {
     SCALE: ("loss_scale", "count"),
     "samples per second": ("samples_per_second", "per_second"),
     "TFLOPs": ("tflops", "TFLOP/s"),
+    "throughput per GPU (TFLOP/s/GPU)": ("tflops", "TFLOP/s"),
 }
 _FIRST_TOO = ("learning_rate", "loss_scale")
 
@@ -39,21 +53,26 @@ _FIRST_TOO = ("learning_rate", "loss_scale")
 class Record(NamedTuple):
     """One line of the log."""
 
-    iteration: int
-    total: int
+    iteration: Optional[int]
+    total: Optional[int]
     values: Dict[str, float]
 
 
 def read_training_log(text: str) -> Saved:
     """What the log shows of losses, skipped iterations and hung collectives. Never raises."""
     reading = Reading()
-    records = [record for record in map(_record, text.splitlines()) if record]
+    lines = without_escapes(text).splitlines()
+    records = [record for record in map(_record, lines) if record] or _other_records(lines)
     hangs = _TIMEOUT.findall(text)
     if records:
         _records(reading, records)
     if hangs:
         _hangs(reading, hangs, text)
-    if not records and not hangs:
+    failure = _FAILURE.search(text)
+    if failure:
+        reading.fact("failure", failure[0].strip()[:200], "text")
+        reading.problem(f"the training broke off: {failure[0].strip()[:200]}")
+    if not records and not hangs and not failure:
         reading.problem("there is no record of a training and no message of its watchdog in this text")
     return reading.result()
 
@@ -73,13 +92,35 @@ def _record(line: str) -> Optional[Record]:
     return Record(int(found[1]), int(found[2]), values)
 
 
+def _other_records(lines: List[str]) -> List[Record]:
+    """Those of torchtitan, NeMo or Transformers; a number counts only where something follows it."""
+    found = [one for one in map(_other_record, (f"{line} " for line in lines[:-1])) if one]
+    last = _other_record(lines[-1]) if lines else None
+    return [*found, last] if last else found
+
+
+def _other_record(line: str) -> Optional[Record]:
+    titan, nemo, plain = _TITAN.search(line), _NEMO.search(line), _TRANSFORMERS.search(line)
+    step = titan[1] if titan else nemo[2] if nemo else None
+    loss = titan[2] if titan else nemo[1] if nemo else plain[1] if plain else None
+    norm = titan[3] if titan else plain[2] if plain else None
+    if loss is None:
+        return None
+    told = {LOSS: float(loss), **({GRADIENT: float(norm)} if norm else {})}
+    return Record(whole(step), None, told)
+
+
 def _records(reading: Reading, records: List[Record]) -> None:
     reading.fact("records", len(records), "count")
     reading.fact("first_iteration", records[0].iteration, "count")
     reading.fact("last_iteration", records[-1].iteration, "count")
     reading.fact("total_iterations", records[-1].total, "count")
     _losses(reading, records)
-    _extreme(reading, records, "grad norm", "grad_norm_max")
+    _extreme(reading, records, GRADIENT, "grad_norm_max")
+    lost = [one for one in records if not _is_finite(one.values.get(GRADIENT, 0.0)) and not one.values.get(SKIPPED)]
+    if lost:  # some trainers print a loss of 0 in the place of NaN
+        reading.fact("grad_norms_not_finite", len(lost), "count")
+        reading.problem(f"{_named(lost[0])} has no finite gradient norm")
     for name, fact in ((SKIPPED, "skipped_iterations"), (NANS, "nan_iterations")):
         told = _told(records, name)
         reading.fact(fact, _plain(float(round(sum(told)))) if told else None, "count")
@@ -100,7 +141,11 @@ def _losses(reading: Reading, records: List[Record]) -> None:
     reading.fact("losses_missing", len(missing), "count")
     if missing:
         reading.fact("loss_missing_iteration", missing[0].iteration, "count")
-        reading.problem(f"iteration {missing[0].iteration} has no loss and no skipped iteration that explains it: NaN")
+        reading.problem(f"{_named(missing[0])} has no loss and no skipped iteration that explains it: NaN")
+
+
+def _named(record: Record) -> str:
+    return "a record" if record.iteration is None else f"iteration {record.iteration}"
 
 
 def _lacks_loss(record: Record) -> bool:

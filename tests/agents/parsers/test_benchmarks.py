@@ -231,3 +231,150 @@ def test_a_direction_that_did_nothing_was_not_measured() -> None:
     text = '{"fio version": "fio-3.30", "jobs": [{"error": 0, "read": {"total_ios": 0, "bw_bytes": 0, "iops": 0}}]}'
 
     assert "read_iops" not in facts(read(FIO, text))
+
+
+def test_a_job_of_fio_3_that_ended_with_an_error_is_a_problem() -> None:
+    text = (
+        "j: (groupid=0, jobs=1): err= 5 (file:io_u.c:1803, func=io_u error, error=Input/output error): pid=9: Tue\n"
+        "  read: IOPS=10, BW=40.0KiB/s (41.0kB/s)(4096B/100msec)\n"
+    )
+
+    saved = read(FIO, text)
+
+    assert facts(saved)["errors"] == 1
+    assert "Input/output error" in complaints(saved)
+
+
+def test_jobs_of_a_text_are_summed_and_their_time_is_the_longest() -> None:
+    text = (
+        "  write: IOPS=1000, BW=1000MiB/s (1049MB/s)(58.6GiB/60001msec); 0 zone resets\n"
+        "    clat (usec): min=3, max=700, avg=5.0\n"
+        "  write: IOPS=2k, BW=2000MiB/s (2097MB/s)(117GiB/60002msec); 0 zone resets\n"
+        "    clat (msec): min=3, max=9, avg=5.0\n"
+    )
+
+    saved = read(FIO, text)
+
+    assert some(facts(saved), "write_iops", "write_bytes_per_second") == (3000, 3000 * 1024 * 1024)
+    assert some(facts(saved), "write_seconds", "write_clat_max") == (60.002, 9000)
+    assert len(saved.facts) == len({fact.name for fact in saved.facts})
+
+
+def test_megabytes_of_fio_3_are_decimal() -> None:
+    found = facts(read(FIO, "  read: IOPS=83, BW=349MB/s (333MiB/s)(20.9GB/60001msec)\n"))
+
+    assert found["read_bytes_per_second"] == 349_000_000
+
+
+def test_the_last_of_several_reports_is_that_of_the_whole_run() -> None:
+    reports = [
+        f'{{"fio version": "fio-3.30", "jobs": [{{"error": {error}, "read": '
+        f'{{"total_ios": {ios}, "bw_bytes": {ios * 1000}, "iops": {ios}}}}}]}}\n'
+        for ios, error in ((70, 0), (90, 5))
+    ]
+
+    saved = read(FIO, "".join(reports))
+
+    assert some(facts(saved), "read_iops", "errors") == (90, 1)
+    assert "was cut" not in complaints(saved)
+    assert "JSON" in complaints(read(FIO, reports[0] + reports[1][:-20]))
+
+
+def test_percentiles_of_fio_2_are_microseconds() -> None:
+    text = '{"jobs": [{"read": {"total_ios": 9, "bw": 8, "iops": 3, "clat": {"percentile": {"99.000000": 1500}}}}]}'
+
+    assert facts(read(FIO, text))["read_p99"] == 1_500_000
+
+
+def test_a_damaged_header_of_verified_data_is_data_that_came_back_changed() -> None:
+    text = "verify: bad magic header 0, wanted acca at file /data/f.0.0 offset 65536, length 4096 (requested block)\n"
+
+    assert some(facts(read(FIO, text)), "verify_failures", "verify_offset") == (1, 65536)
+
+
+RULE = "-" * 87
+
+
+def test_a_rate_of_both_directions_is_no_rate_of_a_link() -> None:
+    text = (
+        "                    RDMA_Write Bidirectional BW Test\n"
+        " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
+        f" 65536      20000            787.85             787.72 \t\t   1.502457\n{RULE}\n"
+    )
+
+    assert some(facts(read(PERFTEST, text)), "average", "both_ways_average") == (None, 787.72)
+
+
+def test_mebibytes_by_their_newer_name() -> None:
+    text = (
+        " #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]\n"
+        f" 65536      5000             23453.12            23450.00 \t\t   0.375200\n{RULE}\n"
+    )
+
+    found = facts(read(PERFTEST, text))
+
+    assert some(found, "average_mib", "average") == (23450, pytest.approx(23450 * 8.388608 / 1000))
+
+
+def test_a_column_with_the_load_of_the_processor_belongs_to_each_row() -> None:
+    head = " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]    CPU_Util[%]\n"
+    row = " 65536      1853700          0.00               97.19  \t\t   0.185370"
+
+    assert facts(read(PERFTEST, f"{head}{row}\t    3.11\n{RULE}\n"))["average"] == 97.19
+    assert "average" not in facts(read(PERFTEST, f"{head}{row}\n{RULE}\n"))
+
+
+def test_latencies_are_those_of_the_smallest_message() -> None:
+    text = (
+        " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]"
+        "   99% percentile[usec]   99.9% percentile[usec] \n"
+        " 2       1000     1.02     3.71    1.05     \t   1.06     \t0.05   \t\t1.13    \t\t3.70\n"
+        f" 4       1000     1.12     3.81    1.15     \t   1.16     \t0.05   \t\t1.23    \t\t3.80\n{RULE}\n"
+    )
+
+    saved = read(PERFTEST, text)
+
+    names = ("latency_message_size", "latency_typical", "latency_average", "latency_p99", "latency_p999")
+    assert some(facts(saved), *names) == (2, 1.05, 1.06, 1.13, 3.7)
+    assert saved.problems == ()
+
+
+TWO_RANKS = (
+    "# nThread 1 nGpus 2 minBytes 1048576 maxBytes 1048576 step: 2(factor) warmup iters: 5 iters: 20 validation: 1\n"
+    "#  Rank  0 Group  0 Pid 11 on  node01 device  0 [0x19] NVIDIA H100 80GB HBM3\n"
+    "#  Rank  1 Group  0 Pid 11 on  node01 device  1 [0x3b] NVIDIA H100 80GB HBM3\n"
+)
+SUMMARY = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 28.63\n"
+
+
+def test_a_time_of_more_than_a_second_has_an_exponent() -> None:
+    row = (
+        "  1048576   262144     float     sum      -1  1.2e+06   28.63   28.63      0  1.2e+06   28.61   28.61      0\n"
+    )
+
+    assert some(facts(read(NCCL, TWO_RANKS + row + SUMMARY)), "busbw", "busbw_in_place", "rows") == (28.63, 28.61, 1)
+
+
+def test_a_warning_counts_only_where_the_run_did_not_end() -> None:
+    warning = "node01:11:19 [0] misc/socket.cc:1 NCCL WARN socket closed\n"
+    row = "  1048576   262144     float     sum      -1    36.6   28.63   28.63      0    36.6   28.61   28.61      0\n"
+
+    assert read(NCCL, TWO_RANKS + warning + row + SUMMARY).problems == ()
+    assert "socket closed" in complaints(read(NCCL, TWO_RANKS + row + warning))
+
+
+def test_wrong_values_are_a_problem_although_the_summary_says_ok() -> None:
+    row = "  1048576   262144     float     sum      -1    36.6   28.63   28.63     17    36.6   28.61   28.61      0\n"
+
+    saved = read(NCCL, TWO_RANKS + row + SUMMARY)
+
+    assert (facts(saved)["wrong"], complaints(saved)) == (17, "17 values are wrong: data came back wrong")
+
+
+def test_an_error_behind_the_report_counts_like_one_before_it() -> None:
+    report = '{"jobs": [{"error": 0, "read": {"total_ios": 9, "bw_bytes": 8, "iops": 3}}]}\n'
+
+    saved = read(FIO, report + "fio: pid=7, err=5/file:io_u.c:1803, func=io_u error, error=Input/output error\n")
+
+    assert some(facts(saved), "errors", "error_codes", "read_iops") == (1, "5", 3)
+    assert "Input/output error" in complaints(saved)

@@ -135,7 +135,7 @@ def test_events_of_each_gpu_by_its_address() -> None:
 
     assert facts(saved, "0000:cb:00") == {
         "xids": "13, 109", "nonfatal_xids": "none", "xid_lines": "13:3 109:1", "off_bus": False,
-        "recovery_action": "None",
+        "recovery_action": "None", "processes": "pt_main_thread[1797828]",
     }  # fmt: skip
     assert facts(saved)["peermem_warnings"] == 1
 
@@ -200,7 +200,10 @@ def test_a_failed_software_test_of_dcgm_4_is_a_matter_of_settings() -> None:
         "dcgm_version": "4.2.3", "driver_version": "580.82.09", "tests": 1, "passed": 0, "failed": 1, "warned": 0,
         "skipped": 0, "failed_configuration": 1, "failed_hardware": 0,
     }  # fmt: skip
-    assert facts(saved, "software") == {"status": "Fail", "category": "Deployment", "error_id": 29}
+    assert facts(saved, "software") == {
+        "status": "Fail", "category": "Deployment", "failed_gpus": "0", "error_id": 29, "error_category": 8,
+        "error_severity": 5,
+    }  # fmt: skip
     assert "Persistence mode for GPU 0 is disabled" in complaints(saved)
 
 

@@ -75,7 +75,7 @@ def test_half_of_the_lanes_and_a_port_without_a_subnet_manager() -> None:
 
     assert facts(saved, "mlx5_0") == {
         "pci_address": "000a:11:00.0", "netdev": "ib0", "numa_node": 2, "state": "down", "link_layer": "IB",
-        "width": 8, "width_max": 16, "model": "MT4119",
+        "width": 8, "width_max": 16, "generation_max": 3, "model": "MT4119",
     }  # fmt: skip
     assert facts(saved, "mlx5_1")["state"] == "init"
     assert facts(saved, "mlx5_1")["rate"] == 100
