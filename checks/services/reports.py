@@ -181,7 +181,16 @@ def _require_own_report(node: Presented, report: ReportV1) -> None:
             "hostname for them.",
             code="origin_mismatch",
         )
-    if report.origin == "replay" and not node.accept_replay:
+    require_replays_taken(node)
+
+
+def require_replays_taken(node: Presented) -> None:
+    """Refuse what is told of a replayed node where its cluster takes none any more.
+
+    Raises:
+        ReportRefused: ``replay_refused``.
+    """
+    if node.origin == "replay" and not node.accept_replay:
         raise ReportRefused(
             f"{node.cluster} does not accept replays; push to a cluster that does.", code="replay_refused"
         )

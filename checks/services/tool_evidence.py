@@ -33,7 +33,7 @@ from checks.services.node_store import Presented, lock_told
 from checks.services.plans import require_active
 from checks.services.report_clock import ReportClock
 from checks.services.report_v1 import ClockV1, EvidenceV1, FactV1, LostV1, NodeV1, ProblemV1, ReportV1
-from checks.services.reports import TakenIn, take_in
+from checks.services.reports import TakenIn, require_replays_taken, take_in
 
 #: The evidence of the longest life is a memory test's.
 OLDEST: Final = timedelta(days=30)
@@ -146,6 +146,7 @@ def record_tool_evidence(*, node: Node, output: ToolOutput, sender: Sender, now:
         WrongTool, UnreadableOutput, OtherHost: nothing of it can be taken.
         BadMoment: nobody says when the tool ran, or that is in the future or over 30 days ago.
         NodeRetired: the node or its cluster takes no part any more.
+        ReportRefused: it is a replayed node, and its cluster takes none.
     """
     with transaction.atomic():
         return _record(node, output, sender, now)
@@ -169,6 +170,7 @@ def _record(node: Node, output: ToolOutput, sender: Sender, now: datetime) -> To
     assert presented is not None  # noqa: S101  (nodes are never deleted)
     retired, closed = presented.retired_at is not None, presented.closed_at is not None
     require_active(presented.hostname, retired=retired, cluster_closed=closed)
+    require_replays_taken(presented)
     measured_at = _moment(reading.stated_at, output.measured_at, now)
     digest = hashlib.sha256(output.content).hexdigest()
     evidence_id = uuid5(_NAMES, f"{presented.node_id} {output.tool} {digest} {measured_at.isoformat()}")

@@ -189,6 +189,12 @@ def test_a_portal_that_asks_for_anything_else_is_not_obeyed(wrong: dict[str, Any
         checked_turn({**GOOD_TURN, **wrong}, offer, (18515, 19026))
 
 
+def test_a_partner_may_be_called_by_any_name_that_a_node_enrols_under() -> None:
+    called = checked_turn({**GOOD_TURN, "partner": "gpu_002.rack-1"}, Offer("gpu001", 2, True, 7), (18515, 19026))
+
+    assert called.partner == "gpu_002.rack-1"
+
+
 @pytest.mark.parametrize("text", ["", "80-90", "18515", "19000-18515", "18515-99999", "18515-19026; id"])
 def test_ports_of_the_configuration_are_a_range(text: str) -> None:
     with pytest.raises(CouldNotMeasure, match="write it like 18515-19026"):
