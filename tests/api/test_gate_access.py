@@ -217,7 +217,7 @@ def test_a_wrong_method_is_told_the_right_ones(client: Client, cluster: Cluster)
     assert response["Allow"] == "GET, HEAD, POST"
 
 
-@pytest.mark.parametrize("node", ["%00", "gpu001%0A", "gpu[001-002]"])
+@pytest.mark.parametrize("node", ["gpu001%0A", "gpu[001-002]"])
 def test_what_is_no_host_name_is_a_wrong_question(client: Client, cluster: Cluster, node: str) -> None:
     response = client.get(f"/api/v1/clusters/lab/nodes/{node}/readiness", headers=bearer(TokenKind.GATE, cluster))
 

@@ -137,7 +137,7 @@ def test_a_wrong_method_is_told_the_right_ones(client: Client, cluster: Cluster)
     assert (response.status_code, response["Allow"]) == (405, "GET, HEAD")
 
 
-@pytest.mark.parametrize("node", ["%00", "gpu001%0Aready", "%1B%5B2J", "gpu 001", "gpu[001-002]", "x" * 254])
+@pytest.mark.parametrize("node", ["gpu001%0Aready", "%1B%5B2J", "gpu 001", "gpu[001-002]", "x" * 254])
 def test_what_is_no_host_name_is_a_wrong_question(client: Client, cluster: Cluster, node: str) -> None:
     status, lines = ask(client, cluster, f"/gate/lab/{node}")
 
