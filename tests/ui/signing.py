@@ -78,6 +78,8 @@ def make_lab(fleet: Fleet, now: datetime, *, platform: str = "wren") -> Lab:
         cluster=fleet.cluster, slug="cygnus-13b", spec=spec, nodes="gpu-[001-002]", by=people[platform], now=now
     )
     lab = Lab(fleet, run, people)
+    for name in ("gpu-001", "gpu-002"):
+        fleet.report(name, at=now - timedelta(minutes=4), cadence="offline")
     audit_run(run, at=now, layers=(Layer.DATA, Layer.OPERATIONS))
     lab.state_data(now=now)
     lab.state_operations(now=now)

@@ -171,7 +171,7 @@ NOT_OF_SIGN_OFF = {
     "node_item", "status", "verifier", "costs", "costs_csv", "costs_curve", "prices",
     "price_cluster", "cost_article", "cost_article_csv", "rates", "keep_estimate", "estimate", "estimate_csv",
     "read_bill",
-    "drift", "drift_csv", "make_setting",
+    "drift", "drift_csv", "make_setting", "add_evidence", "tool_output",
     "back_test", "back_test_csv", "propose_threshold", "accept_threshold",  # tests/ui/test_learning.py
 }  # fmt: skip
 
