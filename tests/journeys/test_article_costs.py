@@ -14,6 +14,8 @@ from tests.journeys.pages import Person
 from tests.journeys.signoff import Team
 from tests.journeys.user import Agent, Portal
 
+pytestmark = pytest.mark.xdist_group("article")
+
 RUN = "thrift-13b"
 
 

@@ -10,7 +10,7 @@ from tests.journeys.pages import sign_in
 from tests.journeys.settings import Settings, tell_all
 from tests.journeys.user import Agent, ClusterOfMine, Portal
 
-pytestmark = pytest.mark.journey
+pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("two-clusters")]
 
 SETTINGS, NAMED, UNNAMED, NODES = 1500, 150, 50, 16
 #: What the two clusters differ in, A and B: seven settings of 1,500.

@@ -31,6 +31,8 @@ rdma_devices.ROOT = perftest.ROOT = root
 rdma_devices.PORT_STATES = root + "/*/ports/*/state"
 from readiness_agent.cli import main
 
+pytestmark = pytest.mark.xdist_group("pairs")
+
 sys.exit(main())
 """
 

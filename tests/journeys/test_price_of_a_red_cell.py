@@ -7,6 +7,8 @@ import pytest
 from tests.journeys.signoff import Team
 from tests.journeys.user import Portal
 
+pytestmark = pytest.mark.xdist_group("red-cell")
+
 ITEM = "gpu-ecc"
 
 

@@ -25,7 +25,10 @@ LISTED: Mapping[str, Mapping[str, str]] = (
 )
 A100, H100, H200 = "8xa100-80", "8xh100", "8xh200"
 
-pytestmark = pytest.mark.skipif(not LISTED, reason="../shared/cases is not here")
+pytestmark = [
+    pytest.mark.skipif(not LISTED, reason="../shared/cases is not here"),
+    pytest.mark.xdist_group("real-cases"),
+]
 
 
 @dataclass(frozen=True, slots=True)

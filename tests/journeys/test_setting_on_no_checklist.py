@@ -21,7 +21,7 @@ from tests.journeys.running import RunningPortal
 from tests.journeys.settings import tell_all
 from tests.journeys.user import CHECKOUT, Agent, ClusterOfMine, wait_for
 
-pytestmark = pytest.mark.journey
+pytestmark = [pytest.mark.journey, pytest.mark.xdist_group("settings")]
 
 NAME = "sysctl:net.core.netdev_max_backlog"
 KEY = item_key(NAME)
