@@ -14,9 +14,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from tests.agents.offline.stand_in_perftest import install, make_card
 from tests.journeys.forms import Sender
 from tests.journeys.user import Agent, ClusterOfMine, Portal, wait_for
+
+pytestmark = pytest.mark.xdist_group("pairs")
 
 ITEM = "rdma-bandwidth"
 FAST, SLOW = 391.0, 180.0
@@ -30,8 +34,6 @@ root = sys.argv.pop(1)
 rdma_devices.ROOT = perftest.ROOT = root
 rdma_devices.PORT_STATES = root + "/*/ports/*/state"
 from readiness_agent.cli import main
-
-pytestmark = pytest.mark.xdist_group("pairs")
 
 sys.exit(main())
 """
