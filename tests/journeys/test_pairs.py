@@ -95,7 +95,7 @@ def test_a_bad_card_among_three_nodes_is_named_on_the_pages_and_the_other_two_pa
         return _links(viewer.look(f"/clusters/pairs/{f'nodes/{name}/' if name else ''}").html)
 
     # While pairs were still to come the schedule may have found suspects; now it has all of them.
-    wait_for("the schedule to name one node", lambda: "link-c" in told("") and "link-a" not in told(""), seconds=200)
+    wait_for("the schedule to name one node", lambda: "link-c" in told("") and "link-a" not in told(""), seconds=420)
     assert "link-b" not in told("")
     assert told("link-c").count("link-a") == told("link-c").count("link-b") == 2  # in an address, and as its words
 
