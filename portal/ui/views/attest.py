@@ -1,6 +1,5 @@
 """What a person states where no probe can measure: facts, a statement, pictures, and until when it holds."""
 
-import mimetypes
 from datetime import timedelta
 from typing import Any
 
@@ -20,11 +19,12 @@ from checks.domain.verdicts import NODE_HELD, Scope, Source
 from checks.models import AttestedFile, Cluster, Node, Run
 from checks.selectors.pages_access import ACTING_ROLES
 from checks.services.attestations import attest
-from checks.services.attested_files import MOST_BYTES, MOST_FILES, SentFile, path_of
+from checks.services.attested_files import MOST_BYTES, MOST_FILES, SentFile
 from portal.ui.act_forms import in_zone
 from portal.ui.acting import Act, act_page, posted
 from portal.ui.criteria import Rules
 from portal.ui.guard import person_page
+from portal.ui.kept_files import kept_file
 from portal.ui.loaders import load_cluster
 from portal.ui.requests import PersonRequest
 from portal.ui.rules import rules_of
@@ -162,12 +162,4 @@ def _act(cluster: Cluster, item: Item) -> Act:
 def attested_file(request: PersonRequest, slug: str, digest: str) -> FileResponse:
     """The evidence behind a statement, as it was sent: shown by no page, handed over as a file."""
     access = load_cluster(request, slug)
-    found = AttestedFile.objects.filter(attestation__cluster=access.cluster, digest=digest).first()
-    if found is None or not path_of(digest).is_file():
-        raise Http404
-    name = f"{digest[:12]}{mimetypes.guess_extension(found.media_type) or ''}"
-    response = FileResponse(
-        path_of(digest).open("rb"), content_type=found.media_type, as_attachment=True, filename=name
-    )
-    response["X-Content-Type-Options"] = "nosniff"
-    return response
+    return kept_file(AttestedFile.objects.filter(attestation__cluster=access.cluster, digest=digest).first())

@@ -1,6 +1,5 @@
 """One incident, its files, and everything that people do to it."""
 
-import mimetypes
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -14,7 +13,7 @@ from checks.domain.incidents.kinds import Opener, Standing
 from checks.models import Cluster, Incident, IncidentAttachment
 from checks.selectors.incidents import incident_for
 from checks.selectors.pages_status import foot_of
-from checks.services.attested_files import MOST_BYTES, MOST_FILES, SentFile, path_of
+from checks.services.attested_files import MOST_BYTES, MOST_FILES, SentFile
 from checks.services.incident_files import attach_files
 from checks.services.incident_links import link_item
 from checks.services.incident_opening import Opened, Opening, open_incident
@@ -23,6 +22,7 @@ from checks.services.incidents import merge_incident, move_incident, note_on_inc
 from portal.ui.acting import Act, act_page, posted
 from portal.ui.guard import person_page
 from portal.ui.incident_forms import FilesForm, IncidentForm, LinkForm, MergeForm, NoteForm, StandingForm, values_of
+from portal.ui.kept_files import kept_file
 from portal.ui.loaders import load_cluster_to_plan, load_incident, load_incident_to_act
 from portal.ui.pages.incident import incident_page
 from portal.ui.requests import PersonRequest
@@ -38,15 +38,9 @@ def incident(request: PersonRequest, number: int) -> HttpResponse:
 @person_page()
 def incident_file(request: PersonRequest, number: int, digest: str) -> FileResponse:
     """A file beside an incident, as it was sent: shown by no page, handed over as a file."""
-    found = IncidentAttachment.objects.filter(incident=load_incident(request, number).incident, digest=digest).first()
-    if found is None or not path_of(digest).is_file():
-        raise Http404
-    name = f"{digest[:12]}{mimetypes.guess_extension(found.media_type) or ''}"
-    response = FileResponse(
-        path_of(digest).open("rb"), content_type=found.media_type, as_attachment=True, filename=name
+    return kept_file(
+        IncidentAttachment.objects.filter(incident=load_incident(request, number).incident, digest=digest).first()
     )
-    response["X-Content-Type-Options"] = "nosniff"
-    return response
 
 
 @person_page("GET", "HEAD", "POST")
