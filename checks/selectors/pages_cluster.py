@@ -2,12 +2,15 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
 from uuid import UUID
 
 from django.db.models import CharField, Count, F, Func, Q, QuerySet, Value
 from django.db.models.functions import Coalesce, NullIf
 
+from checks.domain.freshness import is_stale
+from checks.domain.verdicts import Scope, Verdict
 from checks.models import Cluster, Node, ScopeState
 from checks.selectors.pages_verdicts import live_nodes
 
@@ -48,6 +51,15 @@ class Place:
     off: int
 
 
+@dataclass(frozen=True, slots=True)
+class SharedVerdict:
+    """One item that the whole cluster holds, as it counts now."""
+
+    item: str
+    verdict: Verdict
+    shadow: bool
+
+
 def places_of(cluster: Cluster, off: Collection[str], *, place: str = "") -> tuple[Place, ...]:
     """The places in order; *off* are host names. One statement, its answer one row a place."""
     counted = nodes_at(cluster, place).order_by("place").values_list("place")
@@ -61,9 +73,13 @@ def nodes_of(cluster: Cluster, *, place: str = "") -> tuple[ClusterNode, ...]:
     return tuple(ClusterNode(*row) for row in nodes.values_list(*fields))
 
 
-def shared_states(cluster: Cluster) -> tuple[ScopeState, ...]:
+def shared_verdicts(cluster: Cluster, *, now: datetime) -> tuple[SharedVerdict, ...]:
     """Items of cluster scope, judged once for all nodes."""
-    return tuple(ScopeState.objects.filter(cluster=cluster, scope="cluster").order_by("layer", "item"))
+    rows = ScopeState.objects.filter(cluster=cluster, scope=Scope.CLUSTER).order_by("layer", "item")
+    return tuple(
+        SharedVerdict(row.item, Verdict.STALE if is_stale(row.valid_until, now) else Verdict(row.raw), row.shadow)
+        for row in rows
+    )
 
 
 def nodes_at(cluster: Cluster, place: str) -> PlacedNodes:

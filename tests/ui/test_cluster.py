@@ -2,13 +2,14 @@
 
 import csv
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from checks.models import Node, NodeItemState, NodeReadiness, Role
+from checks.models import Node, NodeItemState, NodeReadiness, Role, ScopeState
 from checks.selectors.rules import ruleset_for
 from tests.fleet import Fleet, healthy_nodes, make_fleet, person
 from tests.ui.conftest import MINUTE, Sight, seen_by
@@ -53,6 +54,28 @@ def test_what_was_never_measured_is_not_drawn_as_a_pass(sight: Sight) -> None:
     assert "field-pass" not in _row(page, "gpu-burn")  # nobody took the nodes for it
     assert "field-unproved" in _row(page, "gpu-burn")
     assert 'aria-label="gpu-004 · gpu-ecc · unknown"' in _row(page, "gpu-ecc")
+
+
+@pytest.mark.parametrize(
+    ("row", "shown"),
+    [
+        ({"raw": "pass"}, "pass"), ({"raw": "unknown"}, "unknown"), ({"raw": "fail", "pending": "fail"}, "fail"),
+        ({"raw": "pass", "valid_until": datetime(2026, 1, 1, tzinfo=UTC)}, "stale"),
+    ],
+)  # fmt: skip
+def test_what_the_whole_cluster_holds_is_shown_as_it_counts_now(
+    sight: Sight, fleet: Fleet, now: datetime, row: dict[str, object], shown: str
+) -> None:
+    columns = {
+        "layer": "operations", "scope": "cluster", "cadence": "daily", "severity": "warning", "since": now,
+        "item_version": "x", **row,
+    }  # fmt: skip
+    ScopeState.objects.create(cluster=fleet.cluster, item="ops-maintenance-window", subject="", **columns)
+
+    held = sight.text(PAGE).partition('aria-labelledby="sh"')[2].partition("</section>")[0]
+
+    assert f'class="verdict is-{shown}"' in held
+    assert "/items/ops-maintenance-window/" in held
 
 
 def test_a_node_that_went_silent_is_stale_and_not_pass(db: None, now: datetime) -> None:

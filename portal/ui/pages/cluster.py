@@ -13,8 +13,17 @@ from django.utils.translation import gettext as _
 from checks.domain.items import Item
 from checks.domain.readiness import Answer
 from checks.domain.verdicts import RANK, Owner, Verdict
-from checks.models import Cluster, Node, ScopeState
-from checks.selectors.pages_cluster import MAX_COLUMNS, ClusterNode, Place, nodes_at, nodes_of, places_of, shared_states
+from checks.models import Cluster, Node
+from checks.selectors.pages_cluster import (
+    MAX_COLUMNS,
+    ClusterNode,
+    Place,
+    SharedVerdict,
+    nodes_at,
+    nodes_of,
+    places_of,
+    shared_verdicts,
+)
 from checks.selectors.pages_crowd import Speaker, deviations, silent_at, speakers_of
 from checks.selectors.pages_matrix import MatrixRow, read_node_verdicts
 from checks.selectors.pages_summary import Reports, reports_of
@@ -81,7 +90,7 @@ class ClusterPage:
     worst: tuple[WorstLine, ...]
     worst_total: int
     quiet: tuple[QuietItem, ...]
-    shared: tuple[ScopeState, ...]
+    shared: tuple[SharedVerdict, ...]
     links: LinksSheet | None
 
     @property
@@ -94,7 +103,8 @@ class ClusterPage:
         """What the page's marker is made of."""
         minute = self.reports.newest and self.reports.newest.replace(second=0, microsecond=0)
         lines = [(line.hostname, line.counts, line.item, line.what) for line in self.worst]
-        return self.decision, self.sentence, self.node_count, self.matrix, self.by_place, lines, minute, self.links
+        told = self.shared, self.links
+        return self.decision, self.sentence, self.node_count, self.matrix, self.by_place, lines, minute, *told
 
 
 def cluster_page(
@@ -126,7 +136,7 @@ def cluster_page(
         worst=tuple(_worst_line(line, rules) for line in seen.worst.lines),
         worst_total=seen.worst.total,
         quiet=seen.quiet,
-        shared=tuple(state for state in shared_states(cluster) if state.item in rules),
+        shared=tuple(one for one in shared_verdicts(cluster, now=now) if one.item in rules),
         links=links_of_cluster(cluster, rules, now=now),
     )
 
