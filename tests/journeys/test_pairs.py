@@ -17,12 +17,13 @@ from pathlib import Path
 import pytest
 
 from tests.agents.offline.stand_in_perftest import install, make_card
+from tests.journeys.forms import Sender
 from tests.journeys.user import Agent, ClusterOfMine, Portal, wait_for
 
 pytestmark = pytest.mark.xdist_group("pairs")
 
 ITEM = "rdma-bandwidth"
-FAST = 391.0
+FAST, SLOW = 391.0, 180.0
 #: The agent, with another place for what the kernel shows of RDMA cards.
 LAUNCHER = """
 import sys
@@ -55,6 +56,12 @@ def cluster_in_its_window(portal: Portal, slug: str) -> ClusterOfMine:
     return made
 
 
+def viewer_of(cluster: ClusterOfMine) -> Sender:
+    """Somebody who may look."""
+    said = cluster.portal.manage("person", "add", f"vera-{cluster.slug}", "--role", "viewer", "--cluster", cluster.slug)
+    return Sender(cluster.portal, f"vera-{cluster.slug}", said.split()[1]).sign_in()
+
+
 def node(cluster: ClusterOfMine, place: Path, name: str, rate: float) -> CardAgent:
     """An enrolled node whose card reaches *rate* Gb/s."""
     home = place / name / "home"
@@ -75,6 +82,24 @@ def measure(agents: list[CardAgent]) -> list[subprocess.Popen[bytes]]:
     return [agent.start("check", ITEM, "--offline") for agent in agents]
 
 
+def test_a_bad_card_among_three_nodes_is_named_on_the_pages_and_the_other_two_pass(
+    portal: Portal, tmp_path: Path
+) -> None:
+    cluster = cluster_in_its_window(portal, "pairs")
+    viewer = viewer_of(cluster)
+    rates = {"link-a": FAST, "link-b": FAST, "link-c": SLOW}
+    for running in measure([node(cluster, tmp_path, name, rate) for name, rate in rates.items()]):
+        running.wait(timeout=400)
+
+    def told(name: str) -> str:
+        return _links(viewer.look(f"/clusters/pairs/{f'nodes/{name}/' if name else ''}").html)
+
+    # While pairs were still to come the schedule may have found suspects; now it has all of them.
+    wait_for("the schedule to name one node", lambda: "link-c" in told("") and "link-a" not in told(""), seconds=300)
+    assert "link-b" not in told("")
+    assert told("link-c").count("link-a") == told("link-c").count("link-b") == 2  # in an address, and as its words
+
+
 def test_a_partner_that_is_killed_keeps_nobody_waiting_and_leaves_nothing_running(
     portal: Portal, tmp_path: Path
 ) -> None:
@@ -89,6 +114,12 @@ def test_a_partner_that_is_killed_keeps_nobody_waiting_and_leaves_nothing_runnin
 
     assert time.monotonic() - begun < 240
     assert _perftests(tmp_path) == []
+
+
+def _links(page: str) -> str:
+    """The part of a page that is about links; empty before there is one."""
+    _, begin, rest = page.partition('aria-labelledby="lk"')
+    return rest.partition("</section>")[0] if begin else ""
 
 
 def _perftests(place: Path) -> list[int]:
