@@ -64,6 +64,16 @@
     before = null;
   };
 
+  // A field moved before htmx listened, or given back by the browser on a reload, would stand beside the answer to another question.
+  const isMoved = (field) => {
+    if (field.matches("select")) return field.selectedIndex !== Math.max(0, [...field.options].findIndex((one) => one.defaultSelected));
+    return field.matches("[type=checkbox], [type=radio]") ? field.checked !== field.defaultChecked : field.value !== field.defaultValue;
+  };
+  addEventListener("load", () => document.querySelectorAll('form[hx-trigger^="input"]').forEach((form) => {
+    const moved = [...form.querySelectorAll("input[name], select")].find(isMoved);
+    moved?.dispatchEvent(new Event("input", { bubbles: true }));
+  }));
+
   const isPoll = (event) => event.detail.elt?.matches?.("[data-live]");
   addEventListener("htmx:afterRequest", (event) => {
     if (!isPoll(event)) return;

@@ -7,7 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.core.management import call_command
 from django.utils import timezone
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from checks.domain.cost.scenario import Scenario
 from checks.services.costs import estimate_run, import_actual
@@ -35,6 +35,17 @@ def test_a_slider_moves_its_field_and_the_result_follows(bench: Visit) -> None:
     expect(page.locator("#id_interval_min")).to_have_value("480")
     expect(page).to_have_url(re.compile("interval_min=480"), timeout=PATIENCE_MS)
     expect(page.locator("#lines")).to_contain_text("Work lost since the checkpoint")
+
+
+def test_what_was_chosen_before_the_page_had_its_scripts_counts(bench: Visit) -> None:
+    held: list[Route] = []
+    bench.page.route("**/htmx*.js", lambda route: held.append(route))  # noqa: PLW0108 - it marks what it is given
+    with bench.page.expect_request("**/htmx*.js"):
+        bench.page.goto(f"{bench.url}/costs/?provider=aws", wait_until="commit")
+    bench.page.locator("#id_route").select_option("internet")
+    for route in held:
+        route.continue_()
+    expect(bench.page).to_have_url(re.compile("route=internet"), timeout=PATIENCE_MS)
 
 
 def test_charts_are_drawn_from_their_tables(bench: Visit) -> None:
