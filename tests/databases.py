@@ -19,6 +19,8 @@ from portal.quickstart.postgres import Durability, PostgresServer
 TEMPLATE = "countersign_template"
 SHARED = "countersign_shared"
 ROLES = {"default": "app", "owner": "owner"}
+#: The day on which most tests play, whatever day it is; their rows need partitions, too.
+DAY_OF_TESTS = "2026-11-30 12:00:00+00"
 
 
 class TestDatabases:
@@ -36,6 +38,7 @@ class TestDatabases:
         self.server.ensure_database(TEMPLATE)
         self._point_at(TEMPLATE)
         call_command("migrate", database="owner", verbosity=0, interactive=False)
+        _make_partitions_as_of(DAY_OF_TESTS)
         self._copy_to(SHARED)
         self._point_at(SHARED)
 
@@ -94,6 +97,17 @@ class TestDatabases:
             settings.update(
                 NAME=name, USER=role, HOST=str(self.server.sockets), PORT="", PASSWORD="", CONN_MAX_AGE=0, OPTIONS={}
             )
+
+
+def _make_partitions_as_of(moment: str) -> None:
+    """Let the portal's own function make those of another day than today."""
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("SELECT pg_get_functiondef('ensure_partitions'::regproc)")
+        (ours,) = cursor.fetchone()
+        theirs = ours.replace("public.ensure_partitions", "public.ensure_partitions_of_tests")
+        cursor.execute(theirs.replace("now()", f"'{moment}'::timestamptz"))
+        cursor.execute("SELECT ensure_partitions_of_tests()")
+        cursor.execute("DROP FUNCTION ensure_partitions_of_tests()")
 
 
 @contextmanager

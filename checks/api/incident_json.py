@@ -64,6 +64,7 @@ FILTERS: Final = [
     OpenApiParameter("weight", str, enum=[one.value for one in Weight]),
     OpenApiParameter("item", str, description="Incidents that this item is linked to."),
     OpenApiParameter("relation", str, enum=[one.value for one in Relation], description="With `item`: as what."),
+    OpenApiParameter("run", str, description="Incidents of this run."),
     OpenApiParameter("node", str, description="Incidents that touched this host name."),
     OpenApiParameter("q", str, description="Every word of it, in English or Chinese."),
 ]

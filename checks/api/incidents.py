@@ -37,6 +37,7 @@ class IncidentFilter(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     weight: Weight | None = None
     item: str = ""
     relation: Relation | None = None
+    run: str = ""
     node: str = ""
     q: str = ""
 
@@ -44,8 +45,8 @@ class IncidentFilter(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         """The same for the selector."""
         return Wanted(
             text=self.q, cluster=self.cluster, standing=self.standing or "", component=self.component or "",
-            weight=self.weight or "", item=self.item, relation=self.relation or "", node=self.node,
-            before=self.before,
+            weight=self.weight or "", item=self.item, relation=self.relation or "", run=self.run,
+            node=self.node, before=self.before,
         )  # fmt: skip
 
 

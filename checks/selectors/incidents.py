@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from django.db.models import BooleanField, QuerySet
+from django.db.models import BooleanField, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
 from checks.domain.errors import CountersignError
 from checks.domain.incidents.kinds import Standing
 from checks.domain.incidents.search import query_of
-from checks.models import Cluster, Incident, Precedent, Token
+from checks.models import Cluster, Incident, IncidentNode, Node, Precedent, Run, Token
 from checks.selectors.incident_losses import with_losses
 from checks.selectors.pages_access import ACTING_ROLES, clusters_of
 from checks.selectors.roles import roles_of
@@ -56,6 +56,7 @@ class Wanted:
     weight: str = ""
     item: str = ""
     relation: str = ""
+    run: str = ""
     node: str = ""
     before: int | None = None
 
@@ -103,6 +104,16 @@ def page_of_token(token: Token, wanted: Wanted, *, now: datetime) -> IncidentPag
     return _page(incidents_in(clusters_of_token(token).values_list("pk", flat=True), wanted), wanted, now)
 
 
+def newest_about(about: Node | Run, *, most: int, now: datetime) -> list[Any]:
+    """The newest incidents of a run, or of a machine under whatever name, at most *most*, each with ``lost_s``."""
+    if isinstance(about, Node):
+        asked = Q(pk__in=IncidentNode.objects.filter(node=about).values("incident"))
+    else:
+        asked = Q(run=about)
+    found = Incident.objects.filter(asked, cluster=about.cluster_id).exclude(standing=Standing.MERGED)
+    return list(_shown(found.order_by("-id"), now)[:most])
+
+
 def incidents_in(clusters: Collection[int] | QuerySet[Cluster, int], wanted: Wanted) -> QuerySet[Incident]:
     """Incidents of *clusters* (keys) that are *wanted*, newest first, of all pages."""
     found = Incident.objects.filter(cluster__in=list(clusters)).order_by("-id")
@@ -110,7 +121,7 @@ def incidents_in(clusters: Collection[int] | QuerySet[Cluster, int], wanted: Wan
         found = found.exclude(standing=Standing.MERGED)
     asked = {
         "cluster__slug": wanted.cluster, "standing": wanted.standing, "component": wanted.component,
-        "weight": wanted.weight, "links__item": wanted.item,
+        "weight": wanted.weight, "links__item": wanted.item, "run__slug": wanted.run,
     }  # fmt: skip
     given = {name: value for name, value in asked.items() if value}
     if wanted.item and wanted.relation:
@@ -148,6 +159,10 @@ def _one(number: int, now: datetime) -> Any:
 def _page(found: QuerySet[Incident], wanted: Wanted, now: datetime) -> IncidentPage:
     if wanted.before is not None:
         found = found.filter(pk__lt=min(wanted.before, _LARGEST_NUMBER))
-    shown = with_losses(found, now=now).select_related("cluster", "run").defer("summary", "terms", "search")
-    rows = list(shown[: PAGE + 1])
+    rows = list(_shown(found, now)[: PAGE + 1])
     return IncidentPage(tuple(rows[:PAGE]), rows[PAGE - 1].pk if len(rows) > PAGE else None)
+
+
+def _shown(found: QuerySet[Incident], now: datetime) -> QuerySet[Any]:
+    """What a line of a list needs."""
+    return with_losses(found, now=now).select_related("cluster", "run").defer("summary", "terms", "search")

@@ -39,7 +39,7 @@ def test_a_slider_moves_its_field_and_the_result_follows(bench: Visit) -> None:
 
 def test_what_was_chosen_before_the_page_had_its_scripts_counts(bench: Visit) -> None:
     held: list[Route] = []
-    bench.page.route("**/htmx*.js", lambda route: held.append(route))  # noqa: PLW0108 - it marks what it is given
+    bench.page.route("**/htmx*.js", lambda route: held.append(route))
     with bench.page.expect_request("**/htmx*.js"):
         bench.page.goto(f"{bench.url}/costs/?provider=aws", wait_until="commit")
     bench.page.locator("#id_route").select_option("internet")

@@ -16,7 +16,7 @@ from checks.selectors.incident_losses import with_losses
 from checks.selectors.incidents import Wanted, incidents_in, page_for
 from checks.selectors.pages_access import ClusterAccess, clusters_of
 
-_FIELDS = ("q", "cluster", "standing", "component", "weight", "item", "relation", "node")
+_FIELDS = ("q", "cluster", "standing", "component", "weight", "item", "relation", "run", "node")
 CSV_HEAD = (
     "incident", "cluster", "run", "step", "title", "standing", "weight", "component", "error_class", "started_at",
     "detected_at", "stable_at", "closed_at", "occurrences", "gpus_affected", "lost_gpu_hours", "lost_usd", "source",

@@ -12,6 +12,7 @@ from portal.ui.answers import answer_of
 from portal.ui.guard import person_page
 from portal.ui.htmx import POLL_CLOSELY_EVERY_S, POLL_EVERY_S, marker_of, render_live
 from portal.ui.loaders import load_node, load_node_to_recheck
+from portal.ui.pages.incidents_about import incidents_of_node
 from portal.ui.pages.node import node_page
 from portal.ui.requests import PersonRequest
 from portal.ui.rules import rules_of
@@ -30,10 +31,12 @@ def node(request: PersonRequest, slug: str, hostname: str) -> HttpResponse:
         layer=request.GET.get("layer", ""),
         now=now,
     )
+    troubles = incidents_of_node(access, found, now=now)
     may = {"may_recheck": access.may_recheck, "may_decide": access.may_decide}
-    context = {"page": page, "now": now, "cluster": access.cluster} | may | foot_of(now=now)
+    context = {"page": page, "troubles": troubles, "now": now, "cluster": access.cluster} | may | foot_of(now=now)
     every_s = POLL_CLOSELY_EVERY_S if page.recheck and page.recheck.open else POLL_EVERY_S
-    return render_live(request, "node", context, marker=marker_of(*page.seen), every_s=every_s)
+    marker = marker_of(*page.seen, troubles and troubles.seen)
+    return render_live(request, "node", context, marker=marker, every_s=every_s)
 
 
 @person_page("POST")

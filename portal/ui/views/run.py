@@ -14,6 +14,7 @@ from portal.ui.acting import Act, act_page, posted
 from portal.ui.guard import person_page
 from portal.ui.htmx import marker_of, render_live
 from portal.ui.loaders import load_run, load_run_to_change
+from portal.ui.pages.incidents_about import incidents_of_run
 from portal.ui.pages.run import gate_url, run_page
 from portal.ui.pages.run_outlook import run_outlook
 from portal.ui.requests import PersonRequest
@@ -25,8 +26,10 @@ def run(request: PersonRequest, slug: str) -> HttpResponse:
     access, now = load_run(request, slug), timezone.now()
     page = run_page(user=request.user, access=access, now=now)
     outlook = run_outlook(access.run, now=now)
-    context = {"page": page, "outlook": outlook, "now": now, "gate_url": gate_url(access.run)} | foot_of(now=now)
-    return render_live(request, "run", context, marker=marker_of(*page.seen, *outlook.seen))
+    troubles = incidents_of_run(access, now=now)
+    context = {"page": page, "outlook": outlook, "troubles": troubles, "now": now} | foot_of(now=now)
+    marker = marker_of(*page.seen, *outlook.seen, troubles and troubles.seen)
+    return render_live(request, "run", context | {"gate_url": gate_url(access.run)}, marker=marker)
 
 
 @person_page("GET", "HEAD", "POST")
