@@ -103,6 +103,7 @@ class IncidentEvent(Told):
         constraints = [
             models.UniqueConstraint(fields=["cluster", "key"], condition=~Q(key=""), name="incidentevent_once")
         ]
+        indexes = [models.Index(fields=["cluster", "noted_at"], name="incidentevent_noted")]
 
 
 class IncidentNode(models.Model):

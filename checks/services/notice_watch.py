@@ -34,6 +34,7 @@ from checks.selectors.ledger_signs import CHAIN
 from checks.selectors.notice_people import MENDING_ROLES, asked_to_sign, holders, site_administrators
 from checks.selectors.packages import RunState, run_state
 from checks.services import notice_words as words
+from checks.services.notice_incidents import tell_of_incidents
 from checks.services.notices import Message, tell
 
 #: Stages in which a start may rest on signatures.
@@ -49,7 +50,9 @@ def watch_for_notices(*, now: datetime) -> int:
     """Look at everything once; returns how many messages are new."""
     found = [*_lapsed_signatures(now=now), *_ending_waivers(now=now), *_broken_ledger(), *_doubted_nodes()]
     told = sum(tell(message, now=now) for message in found)
-    return told + sum(_tell_of_nodes(cluster, now=now) for cluster in Cluster.objects.filter(closed_at=None))
+    for cluster in Cluster.objects.filter(closed_at=None):
+        told += _tell_of_nodes(cluster, now=now) + tell_of_incidents(cluster, now=now)
+    return told
 
 
 def _lapsed_signatures(*, now: datetime) -> Iterator[Message]:

@@ -1,6 +1,6 @@
 """What a notice says, in two lines: what happened or is asked, and who did it and why; in the language in force."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -12,7 +12,7 @@ from django.utils.translation import ngettext, pgettext_lazy
 
 from checks.domain.signoff import SignState
 from checks.domain.verdicts import Layer
-from checks.models import LedgerEntry, Role, Waiver
+from checks.models import Incident, LedgerEntry, Role, Waiver
 from checks.selectors.changes import Changes
 from checks.selectors.nodesets import fold_node_set
 from checks.selectors.notice_people import Asked
@@ -225,6 +225,24 @@ def nodes_in_trouble(cluster: str, failing: Mapping[str, Collection[str]], silen
     if silent:
         said.append(_("silent: %(nodes)s") % {"nodes": fold_node_set(silent)})
     return Words(what % {"n": len(hosts), "cluster": cluster}, "; ".join(said))
+
+
+def incidents(cluster: str, began: Sequence[Incident]) -> Words:
+    """Incidents that began or came back; the first few by name."""
+    what = ngettext("%(n)d incident: %(cluster)s", "%(n)d incidents: %(cluster)s", len(began))
+    said = [_incident(one) for one in began[:_MOST_NAMED]]
+    left = len(began) - _MOST_NAMED
+    if left > 0:
+        said.append(ngettext("%(n)d more", "%(n)d more", left) % {"n": left})
+    return Words(what % {"n": len(began), "cluster": cluster}, "; ".join(said))
+
+
+def _incident(one: Incident) -> str:
+    """Its number, its title, the run that it struck, and whether it was seen before."""
+    notes = [one.run.slug] if one.run else []
+    if one.occurrences > 1:
+        notes.append(ngettext("%(n)d time", "%(n)d times", one.occurrences) % {"n": one.occurrences})
+    return f"{one} {one.title} ({', '.join(notes)})" if notes else f"{one} {one.title}"
 
 
 def node_doubted(host: str, trouble: str) -> Words:
