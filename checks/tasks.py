@@ -11,6 +11,7 @@ from checks.services.incident_actions import verify_by_probes
 from checks.services.incident_flips import open_for_flips
 from checks.services.ledger_watch import watch_anchor, watch_chain
 from checks.services.link_items import derive_link_items
+from checks.services.link_purge import purge_trials
 from checks.services.notice_sending import purge_notices, send_notices
 from checks.services.notice_watch import watch_for_notices
 from checks.services.notices import plan_notices
@@ -100,6 +101,7 @@ def roll_up() -> None:
 def purge_evidence() -> None:
     purge_texts(now=timezone.now())
     purge_fingerprints(now=timezone.now())
+    purge_trials(now=timezone.now())
 
 
 @shared_task(name="checks.keep_ledger")
