@@ -113,5 +113,9 @@ def test_dropping_partitions_takes_old_reports_and_receipts_and_never_a_flip() -
         node=machine.node, report_id=machine.node.pk, received_at=datetime.now(UTC) - timedelta(days=9)
     )
 
-    assert partitions.drop() == ["checks_report_p20200101"]
+    dropped = partitions.drop()
+
+    assert dropped[0] == "checks_report_p20200101"
+    assert f"checks_report_p{datetime.now(UTC):%Y%m%d}" not in dropped
+    assert not any(name.startswith("checks_flip") for name in dropped)
     assert not ReportReceipt.objects.exists()
