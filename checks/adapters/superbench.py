@@ -18,11 +18,13 @@ _COPY = re.compile(
     r"_by_(?:sm|dma)(?:_under_numa[0-9]{1,3})?_bw"
 )
 """Every copy that SuperBench measures; only some of them are asked for."""
-_INTO_A_GPU = "_to_gpu"
+_COPIES = "gpu-copy-bw"
+_LIKE_A_COPY = re.compile(r"gpu-copy-bw|_to_gpu|_by_(?:sm|dma)|_(?:read|write)_by")
+"""Signs of a copy, of which a damaged name keeps at least one."""
 _ITEMS = {
     "nccl-bw": "allreduce-node",
     "gpu-burn": "gpu-burn",
-    "gpu-copy-bw": "gpu-peer-bandwidth",
+    _COPIES: "gpu-peer-bandwidth",
 }
 
 
@@ -61,8 +63,8 @@ def _results(reading: Reading, results: NodeResults, node: NodeOnFile) -> None:
         else:
             reading.remark(benchmark, "ended with an error", NO_ITEM)
     sound = [one for one in results.metrics if one.benchmark not in broken and one.name != RETURN_CODE]
-    strange = [one.name for one in sound if _INTO_A_GPU in one.name and not _is_copy(one)]
-    strange += [name for name in results.unread if _INTO_A_GPU in name]
+    strange = [one.name for one in sound if _LIKE_A_COPY.search(f"{one.benchmark}/{one.name}") and not _is_copy(one)]
+    strange += [name for name in results.unread if _LIKE_A_COPY.search(name)]
     left = _copies(reading, _burn(reading, _all_reduce(reading, sound), node), node, strange)
     for metric in left:
         reading.remark(f"{metric.benchmark}/{metric.name}", f"{metric.value:g}", NO_ITEM)
@@ -105,7 +107,7 @@ def _burn(reading: Reading, metrics: Iterable[Metric], node: NodeOnFile) -> list
 
 
 def _is_copy(metric: Metric) -> bool:
-    return metric.benchmark == "gpu-copy-bw" and bool(_COPY.fullmatch(metric.name))
+    return metric.benchmark == _COPIES and bool(_COPY.fullmatch(metric.name))
 
 
 def _copies(reading: Reading, metrics: Iterable[Metric], node: NodeOnFile, strange: list[str]) -> list[Metric]:
@@ -119,7 +121,7 @@ def _copies(reading: Reading, metrics: Iterable[Metric], node: NodeOnFile, stran
     for metric in metrics:
         to_gpu, between = _TO_GPU.fullmatch(metric.name), _PEER.fullmatch(metric.name)
         copied = to_gpu or (between if between and between[1] != between[2] else None)
-        subject = node.gpu(int(copied[1])) if copied and metric.benchmark == "gpu-copy-bw" else None
+        subject = node.gpu(int(copied[1])) if copied and metric.benchmark == _COPIES else None
         if subject is None:
             left.append(metric)
         elif to_gpu:

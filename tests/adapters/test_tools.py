@@ -301,8 +301,12 @@ def test_superbench_tells_how_long_it_burned_and_which_gpu_computed_wrong() -> N
 
 
 @pytest.mark.parametrize(
-    ("was", "is_now"), [("read_by", "read;by"), ("gpu-copy-bw:perf/gpu0_to_gpu2", "gpv-copy-bw:x/gpu0_to_gpu2")]
-)
+    ("was", "is_now"),
+    [
+        ("read_by", "read;by"), ("gpu-copy-bw:perf/gpu0_to_gpu2", "gpv-copy-bw:x/gpu0_to_gpu2"),
+        ("gpu0_to_gpu2", "gpu0Qto_gpu2"),
+    ],
+)  # fmt: skip
 def test_a_copy_of_superbench_with_a_damaged_name_leaves_no_gpu_to_pass_by_the_others(was: str, is_now: str) -> None:
     assert was in samples.SUPERBENCH
 
