@@ -24,6 +24,9 @@ _HALF = rf"\s+({_TIME})\s+({_NUMBER})\s+({_NUMBER})\s+({_ERROR})"
 _ROW = re.compile(
     rf"\s*([0-9]{{1,18}})\s+[0-9]{{1,18}}\s+[a-z][a-z0-9_]*(?:\s+[a-z]+)?(?:\s+-?[0-9]{{1,4}})?{_HALF}{_HALF}\s*"
 )
+_CELL = re.compile(rf"-?{_TIME}|{_ERROR}")
+_LEAST_CELLS = 8
+"""A line with so many columns, most of them numbers, was a row, whatever happened to it."""
 _ASKED = re.compile(r"maxBytes ([0-9]{1,18})\b")
 _VALIDATION = re.compile(r"validation: ([01])\b")
 _RANK = re.compile(r"#?\s*Rank\s+([0-9]{1,7}) .*device\s+[0-9]+ \[[0-9a-fA-FxX:.]+\] (.+)")
@@ -86,6 +89,13 @@ def _row(line: str) -> Optional[Row]:
     return Row(int(size), decimal(algbw), decimal(busbw), errors, decimal(in_place))
 
 
+def _was_a_row(line: str) -> bool:
+    cells = line.split()
+    if len(cells) < _LEAST_CELLS or line.lstrip().startswith("#") or _row(line):
+        return False
+    return sum(bool(_CELL.fullmatch(cell)) for cell in cells) > len(cells) / 2
+
+
 def _head(reading: Reading, lines: List[str], body: str) -> Optional[int]:
     """Facts about the run as a whole; the number of ranks, where it is told."""
     ranks = {int(found[1]): found[2].strip() for found in map(_RANK.fullmatch, lines) if found}
@@ -146,6 +156,9 @@ def _complain(reading: Reading, lines: List[str], rows: List[Row], *, ended: boo
         reading.problem(failures[0])
     if not rows and not failures:
         reading.problem("there is no table of nccl-tests in this text")
+    spoiled = next(filter(_was_a_row, lines), None)
+    if spoiled is not None:
+        reading.problem(f"a row of the table cannot be read: {' '.join(spoiled.split())[:120]}")
     if rows and not ended:
         reading.problem("there is no summary line: the run did not end, or its output was cut")
     if alone:

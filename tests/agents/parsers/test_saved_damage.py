@@ -256,3 +256,12 @@ def test_real_outputs_of_other_kinds_stop_no_reader() -> None:
     for kind in SAVED.values():
         for text in texts:
             check(kind.read(text))
+
+
+def test_a_row_of_nccl_tests_that_cannot_be_read_is_told_whatever_else_was_spoiled() -> None:
+    """Its size may have been the largest, and its values wrong."""
+    spoiled = NCCL.replace("maxBytes 2048", "maxBytes?2048").replace("120.39  210.68      0", "120~39  110.68     17")
+
+    problems = SAVED["nccl-tests"].read(spoiled).problems
+
+    assert any(told.startswith("a row of the table cannot be read: 2048 512 float") for told in map(str, problems))
