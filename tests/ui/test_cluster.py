@@ -78,6 +78,19 @@ def test_what_the_whole_cluster_holds_is_shown_as_it_counts_now(
     assert "/items/ops-maintenance-window/" in held
 
 
+def test_what_fails_for_the_whole_cluster_comes_first_and_with_its_name(
+    fleet: Fleet, sight: Sight, now: datetime
+) -> None:
+    held = {"layer": "operations", "scope": "cluster", "cadence": "daily", "since": now, "item_version": "x"}
+    for item, raw in (("python-env-uniform", "pass"), ("ops-maintenance-window", "fail")):
+        ScopeState.objects.create(cluster=fleet.cluster, item=item, subject="", raw=raw, severity="warning", **held)
+
+    shared = sight.text(PAGE).partition('aria-labelledby="sh"')[2].partition("</section>")[0]
+
+    assert shared.index("ops-maintenance-window") < shared.index("python-env-uniform")
+    assert "Daily maintenance window" in shared
+
+
 def test_a_node_that_went_silent_is_stale_and_not_pass(db: None, now: datetime) -> None:
     fleet = make_fleet(at=now - 120 * MINUTE)
     healthy_nodes(fleet, ["gpu-001"], at=now - 16 * MINUTE)

@@ -14,16 +14,7 @@ from checks.domain.items import Item
 from checks.domain.readiness import Answer
 from checks.domain.verdicts import RANK, Owner, Verdict
 from checks.models import Cluster, Node
-from checks.selectors.pages_cluster import (
-    MAX_COLUMNS,
-    ClusterNode,
-    Place,
-    SharedVerdict,
-    nodes_at,
-    nodes_of,
-    places_of,
-    shared_verdicts,
-)
+from checks.selectors.pages_cluster import MAX_COLUMNS, ClusterNode, Place, nodes_at, nodes_of, places_of
 from checks.selectors.pages_crowd import Speaker, deviations, silent_at, speakers_of
 from checks.selectors.pages_matrix import MatrixRow, read_node_verdicts
 from checks.selectors.pages_summary import Reports, reports_of
@@ -36,6 +27,7 @@ from portal.ui.events import item_href
 from portal.ui.lines import why
 from portal.ui.matrix import Column, Count, Links, Matrix, WholeNodes, draw
 from portal.ui.pages.links import LinksSheet, links_of_cluster
+from portal.ui.pages.shared import SharedLine, shared_lines
 
 WORST = 25
 
@@ -90,7 +82,7 @@ class ClusterPage:
     worst: tuple[WorstLine, ...]
     worst_total: int
     quiet: tuple[QuietItem, ...]
-    shared: tuple[SharedVerdict, ...]
+    shared: tuple[SharedLine, ...]
     links: LinksSheet | None
 
     @property
@@ -136,7 +128,7 @@ def cluster_page(
         worst=tuple(_worst_line(line, rules) for line in seen.worst.lines),
         worst_total=seen.worst.total,
         quiet=seen.quiet,
-        shared=tuple(one for one in shared_verdicts(cluster, now=now) if one.item in rules),
+        shared=shared_lines(cluster, rules, now=now),
         links=links_of_cluster(cluster, rules, now=now),
     )
 
