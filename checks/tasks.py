@@ -20,6 +20,8 @@ from checks.services.partitions import drop, ensure
 from checks.services.rechecks import ask_before_evidence_ends as ask
 from checks.services.rejudge import rejudge_outdated as rejudge
 from checks.services.rollups import roll_up as roll
+from checks.services.sealing import purge_orders
+from checks.services.sealing import seal_certificate as seal
 from checks.services.shared_items import derive_shared_items as derive
 from checks.services.sweep import sweep_gaps as sweep
 from checks.services.window_item import derive_window_items
@@ -79,6 +81,13 @@ def look_for_notices() -> None:
 def purge_outbox() -> None:
     purge_sent(now=timezone.now())
     purge_notices(now=timezone.now())
+    purge_orders(now=timezone.now())
+
+
+@shared_task(name="checks.seal_certificate")
+def seal_certificate(order_id: int) -> None:
+    """Somebody waits for it at a web process, which has no key."""
+    seal(order_id=order_id, now=timezone.now())
 
 
 @shared_task(name="checks.keep_partitions")

@@ -28,8 +28,8 @@ from checks.selectors.run_rest import (
     state_and_packages,
 )
 from checks.selectors.runs import pool_of
-from checks.services.certificates import issue_certificate
 from checks.services.runs import clone_run, create_run, edit_run, move_stage, set_pool
+from checks.services.sealing import certificate_of
 
 
 class OperatorView(APIView):
@@ -156,7 +156,7 @@ class CertificateView(OperatorView):
     def get(self, request: Request, run: str) -> HttpResponse:
         """A file that ``verify_certificate.py`` verifies without the portal; to be kept byte for byte."""
         found = run_of_token(token_of(request), run)
-        text = issue_certificate(found, now=timezone.now())
+        text = certificate_of(found, now=timezone.now())
         response = HttpResponse(text, content_type="application/json; charset=utf-8")
         response["Cache-Control"] = "private, no-store"
         return response

@@ -2,6 +2,7 @@
 
 from checks.models.acts import BreakerTrip, Heartbeat, Outbox, RecheckRequest
 from checks.models.catalog import CatalogVersion
+from checks.models.certificates import CertificateOrder
 from checks.models.clusters import Cluster, Membership, Node, Role
 from checks.models.costs import (
     ActualCost,
@@ -64,6 +65,7 @@ __all__ = [
     "BaseRate",
     "BreakerTrip",
     "CatalogVersion",
+    "CertificateOrder",
     "Cluster",
     "ClusterPrice",
     "CorrectiveAction",

@@ -36,7 +36,14 @@ def inherited() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in _NOT_HANDED_ON}
 
 
-_NOT_HANDED_ON = frozenset({"DATABASE_OWNER_URL", "DATABASE_URL_FILE", "REDIS_URL_FILE", "SECRET_KEY", "TOKEN_PEPPERS"})
+_NOT_HANDED_ON = frozenset(
+    {"DATABASE_OWNER_URL", "DATABASE_URL_FILE", "LEDGER_KEY_FILE", "REDIS_URL_FILE", "SECRET_KEY", "TOKEN_PEPPERS"}
+)
+
+
+def where_requests_come_in(environment: Mapping[str, str]) -> dict[str, str]:
+    """*environment* without the key of the ledger, which web processes never have."""
+    return {name: value for name, value in environment.items() if name != "LEDGER_KEY_FILE"}
 
 
 def web(port: int) -> list[str]:

@@ -150,11 +150,8 @@ def _prepare(session: Session) -> None:
 def _services(session: Session) -> list[Service]:
     """Everything that must run: the embedded servers, already started, and our own programs."""
 
-    def program(name: str, command: list[str]) -> Service:
-        return Service(
-            name,
-            lambda: programs.start(command, name=name, place=session.place, environment=session.environment),
-        )
+    def program(name: str, command: list[str], given: dict[str, str]) -> Service:
+        return Service(name, lambda: programs.start(command, name=name, place=session.place, environment=given))
 
     servers = [
         Service(name, lambda server=server: _restart(server), child=server.child)  # type: ignore[misc]
@@ -162,9 +159,9 @@ def _services(session: Session) -> list[Service]:
     ]
     return [
         *servers,
-        program("web", programs.web(session.port)),
-        program("worker", programs.worker()),
-        program("beat", programs.beat(session.place)),
+        program("web", programs.web(session.port), programs.where_requests_come_in(session.environment)),
+        program("worker", programs.worker(), session.environment),
+        program("beat", programs.beat(session.place), session.environment),
     ]
 
 

@@ -27,8 +27,8 @@ pytestmark = pytest.mark.xdist_group("faults")
 
 INTERVAL_S = 5
 STALE_AFTER_S = 3 * INTERVAL_S
-# An agent that failed twice holds its tongue for up to a minute.
-BACK_OFF_S = 90.0
+# An agent that failed twice holds its tongue for up to a minute, and for up to two after a third time.
+BACK_OFF_S = 150.0
 
 
 @pytest.fixture(scope="module")

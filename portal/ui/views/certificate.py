@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from checks import certificate as certificate_code
 from checks.selectors.pages_status import foot_of
-from checks.services.certificates import issue_certificate
+from checks.services.sealing import certificate_of
 from portal.printing import chromium, print_pdf
 from portal.ui.guard import person_page
 from portal.ui.loaders import load_run
@@ -44,7 +44,7 @@ def record_pdf(request: PersonRequest, slug: str) -> HttpResponse:
 @person_page()
 def certificate(request: PersonRequest, slug: str) -> HttpResponse:
     """The same as a file that ``verify_certificate.py`` verifies without the portal."""
-    text = issue_certificate(load_run(request, slug).run, now=timezone.now())
+    text = certificate_of(load_run(request, slug).run, now=timezone.now())
     response = HttpResponse(text, content_type="application/json; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{slug}-certificate.json"'
     response["Cache-Control"] = "private, no-store"
