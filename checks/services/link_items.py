@@ -49,6 +49,14 @@ def derive_link_items(*, now: datetime) -> int:
     return sum(_derive(cluster, now) for cluster in clusters if ITEM in ruleset_for(cluster).applicable)
 
 
+def judge_links_of(run: Run, *, now: datetime) -> None:
+    """The run's row for the pool that it has now, inside a transaction that holds the run's lock."""
+    ruleset = ruleset_for(run.cluster)
+    if ITEM in ruleset.applicable:
+        rows = {row.subject: row for row in link_states(run.cluster)}
+        _derive_run(run.cluster, ruleset.items[ITEM], run, rows, now)
+
+
 @transaction.atomic
 def _derive(cluster: Cluster, now: datetime) -> int:
     cluster = lock_cluster(cluster.pk)
@@ -147,7 +155,7 @@ def _derive_run(cluster: Cluster, item: Item, run: Run, rows: Mapping[str, Scope
     own = {hostname: rows.get(node_subject(node)) for node, hostname in pool.items()}
     times = [row.observed_at for row in own.values() if row is not None and row.observed_at is not None]
     if not times:
-        return False
+        return _take_back(cluster, item, run, _not_proved(list(own), own), now)
     bad = _failing(pool, rows)
     if bad is not None:
         said, row = bad
@@ -159,6 +167,13 @@ def _derive_run(cluster: Cluster, item: Item, run: Run, rows: Mapping[str, Scope
         return _store(cluster, item, run.slug, {}, _not_proved(unproved, own), at=max(times), now=now)
     worst = worst_of([_facts_of(row) for row in own.values() if row is not None]) | {"nodes": len(pool)}
     return _store(cluster, item, run.slug, worst, "", at=min(times), now=now)
+
+
+def _take_back(cluster: Cluster, item: Item, run: Run, why: str, now: datetime) -> bool:
+    """What was proved of other nodes says nothing of a pool that nobody measured; without a row there is nothing."""
+    known = ScopeState.objects.filter(cluster=cluster, scope=item.scope, item=ITEM, subject=run.slug)
+    stands = known.exclude(raw=Verdict.UNKNOWN).exists()
+    return stands and _store(cluster, item, run.slug, {}, why, at=now, now=now)
 
 
 def _derive_single(cluster: Cluster, item: Item, run: Run, now: datetime) -> bool:

@@ -15,6 +15,7 @@ from checks.selectors.packages import run_state
 from checks.selectors.pages_access import ACTING_ROLES
 from checks.selectors.runs import LEADING_ROLES, LED_STAGES, pool_of
 from checks.services.ledger import write_entry
+from checks.services.link_items import judge_links_of
 from checks.services.permissions import require_prose, require_reason, require_role
 from checks.services.run_judging import audited_items, judge_run_items
 from checks.services.run_spec import SPEC_FIELDS, InvalidRun, RunSpec, check_run
@@ -140,6 +141,7 @@ def revise_run(
         acts.append(("run_edited", _edit(run, changes)))
     if nodes is not None:
         acts.append(("pool_set", _swap_pool(run, nodes)))
+        judge_links_of(run, now=now)
     _require_enough(run, len(pool_of(run)))
     if _AUDITED & changes.keys():  # what was audited may be another file than the run's own now, or the plan longer
         judge_run_items(run, audited_items(run), now=now)

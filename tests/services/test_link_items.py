@@ -9,6 +9,7 @@ from checks.selectors.links import ITEM
 from checks.selectors.rules import ruleset_for
 from checks.selectors.windows import offline_items_due
 from checks.services.claims import release_node
+from checks.services.runs import set_pool
 from tests.factories import NOON, enrolled_machine
 from tests.link_lab import LinkLab, link_lab
 from tests.runs import a_run
@@ -96,6 +97,29 @@ def test_a_run_with_a_node_that_nobody_measured_is_unknown_and_names_it(four: Li
 
     assert run_row(run).raw == "unknown"
     assert run_row(run).detail == "1 of 2 nodes are not proved: gpu009 (gpu009: never measured)"
+
+
+def test_what_was_proved_of_other_nodes_does_not_go_over_to_a_new_pool(four: LinkLab) -> None:
+    for name in ("gpu008", "gpu009"):
+        enrolled_machine(four.cluster, name)
+    run = a_run(four.cluster, "gpu[001-002]")
+    four.measure(lambda one, other: False)
+    four.derive()
+    assert run_row(run).raw == "pass"
+
+    set_pool(run=run, nodes="gpu[008-009]", by=run.owner, reason="other rack", now=four.now)
+
+    assert (run_row(run).raw, "2 of 2 nodes are not proved" in run_row(run).detail) == ("unknown", True)
+
+
+def test_a_run_that_grows_beyond_one_node_needs_its_links(pair: LinkLab) -> None:
+    run = a_run(pair.cluster, "gpu001", nodes_needed=1)
+    pair.derive()
+    assert run_row(run).raw == "na"
+
+    set_pool(run=run, nodes="gpu[001-002]", by=run.owner, reason="it grows", now=pair.now)
+
+    assert run_row(run).raw == "unknown"
 
 
 def test_a_run_on_one_node_has_no_link(pair: LinkLab) -> None:

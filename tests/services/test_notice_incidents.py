@@ -9,7 +9,8 @@ from django.utils import translation
 from pytest_django import Settings
 
 from checks.domain.incidents.kinds import Standing, Weight
-from checks.models import Cluster, Role
+from checks.models import Cluster, Flip, Role, Run, Stage
+from checks.services.incident_flips import open_for_flips
 from checks.services.incident_records import Author
 from checks.services.incidents import move_incident
 from checks.services.notice_sending import send_notices
@@ -41,10 +42,10 @@ def somebody(name: str, cluster: Cluster, role: Role) -> User:
 
 
 def told(at: int) -> list[Any]:
-    """The mails that the look *at* minutes after noon sends."""
+    """The mails about what was written down by *at* minutes after noon; a look lets a minute pass."""
     mail.outbox.clear()
-    watch_for_notices(now=NOON + at * MINUTE)
-    send_notices(now=NOON + at * MINUTE)
+    watch_for_notices(now=NOON + (at + 1) * MINUTE)
+    send_notices(now=NOON + (at + 1) * MINUTE)
     return list(mail.outbox)
 
 
@@ -52,7 +53,7 @@ def test_twenty_at_once_are_one_message_to_whoever_leads(cluster: Cluster) -> No
     somebody("lead", cluster, Role.LEAD)
     somebody("vera", cluster, Role.VIEWER)
     for index in range(20):
-        opened(cluster, now=NOON + MINUTE, source="flips", title=f"xid-79 on gpu{index:03}", error_class=f"x-{index}")
+        opened(cluster, now=NOON + MINUTE, source="flip", title=f"xid-79 on gpu{index:03}", error_class=f"x-{index}")
     mails = told(at=2)
 
     assert [(one.to, one.subject) for one in mails] == [(["lead@example.org"], "[Countersign] 20 incidents: helios")]
@@ -75,17 +76,51 @@ def test_the_owner_of_the_run_that_it_struck_is_told_and_its_author_is_not(clust
 
 def test_one_that_comes_back_is_told_again_and_says_so(cluster: Cluster) -> None:
     lead = somebody("lead", cluster, Role.LEAD)
-    incident = opened(cluster, now=NOON + MINUTE, source="flips").incident
+    incident = opened(cluster, now=NOON + MINUTE, source="flip").incident
     told(at=2)
     move_incident(incident=incident, to=Standing.STABLE, author=Author(lead), now=NOON + 3 * MINUTE)
-    opened(cluster, now=NOON + 9 * MINUTE, source="flips", started_at=NOON + 8 * MINUTE, detected_at=NOON + 9 * MINUTE)
+    opened(cluster, now=NOON + 9 * MINUTE, source="flip", started_at=NOON + 8 * MINUTE, detected_at=NOON + 9 * MINUTE)
 
     assert "(2 times)" in told(at=10)[0].body
 
 
+def test_whoever_opened_it_long_ago_is_told_when_it_comes_back_without_them(cluster: Cluster) -> None:
+    lead = somebody("lead", cluster, Role.LEAD)
+    incident = opened(cluster, by=lead, now=NOON + MINUTE).incident
+    told(at=2)
+    move_incident(incident=incident, to=Standing.STABLE, author=Author(lead), now=NOON + 3 * MINUTE)
+    opened(cluster, now=NOON + 9 * MINUTE, source="flip", started_at=NOON + 8 * MINUTE, detected_at=NOON + 9 * MINUTE)
+
+    assert [one.to for one in told(at=10)] == [["lead@example.org"]]
+
+
+def test_what_was_written_down_late_with_an_earlier_time_is_told_too(cluster: Cluster) -> None:
+    """It waited for a lock while somebody looked."""
+    somebody("lead", cluster, Role.LEAD)
+    watch_for_notices(now=NOON + 2 * MINUTE)
+    opened(cluster, now=NOON + 2 * MINUTE - timedelta(seconds=10), source="flip")
+
+    assert len(told(at=2)) == 1
+
+
+def test_what_the_watch_of_flips_opens_is_told(cluster: Cluster) -> None:
+    somebody("lead", cluster, Role.LEAD)
+    node = healthy_node(cluster, "gpu001")
+    a_run(cluster, "gpu001", nodes_needed=1)
+    Run.objects.update(stage=Stage.RUNNING)
+    Flip.objects.create(
+        at=NOON + MINUTE, observed_at=NOON, cluster=cluster, node=node, item="gpu-pcie-width", subject="gpu3",
+        raw_before="pass", raw="fail", settled_before="pass", settled="fail", detail="8", item_version="v",
+        cause="report",
+    )  # fmt: skip
+    assert open_for_flips(now=NOON + 2 * MINUTE) == 1
+
+    assert "fails on gpu001 (run-7)" in told(at=3)[0].body
+
+
 def test_what_is_over_already_is_not_told(cluster: Cluster) -> None:
     lead = somebody("lead", cluster, Role.LEAD)
-    incident = opened(cluster, now=NOON + MINUTE, source="flips").incident
+    incident = opened(cluster, now=NOON + MINUTE, source="flip").incident
     move_incident(incident=incident, to=Standing.STABLE, author=Author(lead), now=NOON + MINUTE)
 
     assert told(at=2) == []
@@ -95,6 +130,6 @@ def test_a_reader_of_chinese_is_told_in_chinese(cluster: Cluster) -> None:
     lead = somebody("lead", cluster, Role.LEAD)
     lead.language = "zh-hans"
     lead.save()
-    opened(cluster, now=NOON + MINUTE, source="flips")
+    opened(cluster, now=NOON + MINUTE, source="flip")
     with translation.override("en"):
         assert told(at=2)[0].subject == "[Countersign] helios：1 起事故"
