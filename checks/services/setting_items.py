@@ -15,7 +15,7 @@ from checks.selectors.setting_items import open_settings
 from checks.services.cluster_locks import lock_cluster
 from checks.services.clusters import lock_rules, replace_overrides
 from checks.services.incident_links import Linking, link_item
-from checks.services.incident_records import Author
+from checks.services.incident_records import Author, lock_incidents
 from checks.services.permissions import MayNot, require_reason, require_role
 from checks.services.proofs import Proof, require_fresh
 from checks.services.rejudge import rejudge_cluster
@@ -44,6 +44,8 @@ def make_setting_item(
     reason = require_reason(reason)
     with transaction.atomic():
         cluster = _locked(cluster)
+        if escaped is not None:
+            lock_incidents(cluster)  # before the ledger, which is the last lock of every act
         require_role(by, cluster, LEADING_ROLES)
         read_settings({name: {"equals": equals}})
         if any(one.row.name == name for one in open_settings(cluster)):

@@ -21,12 +21,18 @@ _CORRUPT = 0.1
 """A relative error that no rounding of a floating-point type explains."""
 _ERROR = r"N/A|[0-9]{1,18}|[0-9]\.?[0-9]{0,9}e[+-][0-9]{2}"
 _HALF = rf"\s+({_TIME})\s+({_NUMBER})\s+({_NUMBER})\s+({_ERROR})"
+_STAMP = r"(?:\s+[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})?"
+"""Behind each row, where the run was told to say when."""
 _ROW = re.compile(
-    rf"\s*([0-9]{{1,18}})\s+[0-9]{{1,18}}\s+[a-z][a-z0-9_]*(?:\s+[a-z]+)?(?:\s+-?[0-9]{{1,4}})?{_HALF}{_HALF}\s*"
+    rf"\s*([0-9]{{1,18}})\s+[0-9]{{1,18}}\s+[a-z][a-z0-9_]*(?:\s+[a-z]+)?(?:\s+-?[0-9]{{1,4}})?"
+    rf"{_HALF}{_HALF}{_STAMP}\s*"
 )
 _CELL = re.compile(rf"-?{_TIME}|{_ERROR}")
 _LEAST_CELLS = 8
 """A line with so many columns, most of them numbers, was a row, whatever happened to it."""
+_SIGN_OF_A_ROW = re.compile(r"\s*[0-9]|.*\s(?:float|half|double|b?float[0-9]+|u?int[0-9]+|f8e[45]m[23])\s")
+"""Lines of NCCL itself and of launchers, in which numbers stand as well, have neither a size in front nor a type."""
+_STEP = re.compile(r"step: ([0-9]{1,15})\((factor|bytes)\)")
 _ASKED = re.compile(r"maxBytes ([0-9]{1,18})\b")
 _VALIDATION = re.compile(r"validation: ([01])\b")
 _RANK = re.compile(r"#?\s*Rank\s+([0-9]{1,7}) .*device\s+[0-9]+ \[[0-9a-fA-FxX:.]+\] (.+)")
@@ -34,7 +40,7 @@ _NRANKS = re.compile(r"\bnranks ([0-9]{1,6})\b")
 _COLUMNS = re.compile(r"#?\s+(?:size\s+count|bytes\s+N)\s+type\b")
 _VERSION = re.compile(r"NCCL version (\S+)")
 _BOUNDS = re.compile(r"#?\s*Out of bounds values : ([0-9]{1,18}) (?:OK|FAILED)\s*")
-_AVERAGE = re.compile(rf"#?\s*Avg bus bandwidth\s+: ({_NUMBER})\s*")
+_AVERAGE = re.compile(rf"#?\s*Avg bus bandwidth\s+: ({_NUMBER})(?:\s+(?:OK|FAILED))?\s*")
 _FAILURE = re.compile(r"NCCL failure|Test .*failure|not enough slots|unhandled|command not found|error while", re.I)
 
 
@@ -69,7 +75,7 @@ def read_nccl_tests(text: str) -> Saved:
     if rows and average is not None:
         _correctness(reading, rows, lines, validated)
     if rows and average is not None and not _is_alone(gpus, rows):
-        _figure(reading, rows, whole(_first(_ASKED, body)))
+        _figure(reading, rows, whole(_first(_ASKED, body)), body)
     _complain(reading, lines, rows, ended=average is not None, alone=_is_alone(gpus, rows))
     return reading.result()
 
@@ -91,7 +97,7 @@ def _row(line: str) -> Optional[Row]:
 
 def _was_a_row(line: str) -> bool:
     cells = line.split()
-    if len(cells) < _LEAST_CELLS or line.lstrip().startswith("#") or _row(line):
+    if len(cells) < _LEAST_CELLS or not _SIGN_OF_A_ROW.match(line) or line.lstrip().startswith("#") or _row(line):
         return False
     return sum(bool(_CELL.fullmatch(cell)) for cell in cells) > len(cells) / 2
 
@@ -139,9 +145,18 @@ def _correctness(reading: Reading, rows: List[Row], lines: List[str], validated:
             reading.problem(f"{wrong} values are wrong: data came back wrong")
 
 
-def _figure(reading: Reading, rows: List[Row], asked: Optional[int]) -> None:
+def _next(size: int, body: str) -> int:
+    """The size that follows *size*; itself where the run does not tell by what sizes grow."""
+    step = _STEP.search(body)
+    if step is None:
+        return size
+    return size * int(step[1]) if step[2] == "factor" else size + int(step[1])
+
+
+def _figure(reading: Reading, rows: List[Row], asked: Optional[int], body: str) -> None:
+    """The last size that fits into what was asked for is the largest that there is."""
     largest = max(rows, key=lambda row: row.size)
-    if asked is not None and largest.size < asked:
+    if asked is not None and largest.size < asked and _next(largest.size, body) <= asked:
         reading.problem(f"the run was asked for {asked} bytes and shows no size above {largest.size}")
         return
     reading.fact("message_size", largest.size, "bytes")
