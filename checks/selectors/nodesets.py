@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetParseError
 from ClusterShell.RangeSet import RangeSet
+from django.utils.translation import gettext as _
 
 from checks.domain.errors import CountersignError
 
@@ -43,10 +44,12 @@ def parse_node_set(text: str) -> tuple[str, ...]:
         BadNodeSet: not Slurm's notation, or more than ``MAX_NODES`` names.
     """
     if len(text) > MAX_TEXT:
-        raise BadNodeSet(f"The node set is longer than {MAX_TEXT} characters; fold it, for example gpu[001-512].")
+        said = _("The node set is longer than %(most)d characters; fold it, for example gpu[001-512].")
+        raise BadNodeSet(said % {"most": MAX_TEXT})
     patterns = [part.strip() for part in _BETWEEN_COMMAS.findall(text) if part.strip()]
     if sum(map(_size, patterns)) > MAX_NODES:
-        raise BadNodeSet(f"The node set names more than {MAX_NODES} nodes; ask for fewer at a time.")
+        said = _("The node set names more than %(most)d nodes; ask for fewer at a time.")
+        raise BadNodeSet(said % {"most": MAX_NODES})
     return tuple(dict.fromkeys(name for pattern in patterns for name in _expand(pattern)))
 
 
@@ -102,4 +105,5 @@ def _fold(prefix: str, numbers: list[str], suffix: str) -> str:
 
 
 def _bad(text: str) -> BadNodeSet:
-    return BadNodeSet(f"{text[:80]!r} is no node set; write host names or ranges such as gpu[001-064,070].")
+    said = _("%(text)s is no node set; write host names or ranges such as gpu[001-064,070].")
+    return BadNodeSet(said % {"text": repr(text[:80])})

@@ -140,9 +140,11 @@ def price_cluster(
         require_role(by, cluster, LEADING_ROLES)
     least, most = BOUNDS["gpu_price"]
     if not (amount.is_finite() and least <= amount <= most):
-        raise ImpossibleInput("gpu_price", "between", f"{amount} USD a GPU hour is no price; give 0.000001 to {most}.")
+        said = _("%(amount)s USD a GPU hour is no price; give 0.000001 to %(most)s.")
+        raise ImpossibleInput("gpu_price", "between", said % {"amount": amount, "most": most})
     if amount != round(amount, DECIMALS):
-        raise ImpossibleInput("gpu_price", "number", f"{amount} USD has more than {DECIMALS} decimals; round it.")
+        said = _("%(amount)s USD has more than %(decimals)d decimals; round it.")
+        raise ImpossibleInput("gpu_price", "number", said % {"amount": amount, "decimals": DECIMALS})
     priced = ClusterPrice.objects.create(
         cluster=cluster, amount=amount, reason=require_reason(reason), by=by, token=token, at=now
     )
@@ -180,10 +182,11 @@ def _require_maker(by: Any, cluster: Cluster) -> None:
 
 def _require_likely(bill: Bill, frozen: Estimate) -> None:
     if frozen.expected and not frozen.expected / ODD_FACTOR <= bill.total <= frozen.expected * ODD_FACTOR:
-        raise BillUnreadable(
-            f"The file bills {cents(bill.total)} USD and the estimate expects {frozen.expected}; "
-            "check that it is this run's bill, and in USD."
+        said = _(
+            "The file bills %(billed)s USD and the estimate expects %(expected)s; check that it is this run's bill, "
+            "and in USD."
         )
+        raise BillUnreadable(said % {"billed": cents(bill.total), "expected": frozen.expected})
 
 
 def _write_kept(saved: CostScenario) -> None:

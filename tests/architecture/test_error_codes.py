@@ -20,17 +20,18 @@ def documented() -> set[str]:
 
 
 def codes_in(path: Path) -> Iterator[str]:
-    """Every code that a module names: of an error class, in a call, or beside its status in a tuple."""
+    """Every code that a module names: assigned, in a call, or beside its status in a tuple; each way of a choice."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ClassDef):
-            named = [one.value for one in node.body if isinstance(one, ast.Assign) and _names(one, "code")]
+        if isinstance(node, ast.Assign):
+            named = [node.value] if _names(node, "code") else []
         elif isinstance(node, ast.Call):
             named = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
         elif isinstance(node, ast.Tuple) and len(node.elts) == 4:
             named = node.elts[1:2] if _is_status(node.elts[0]) else []
         else:
             continue
-        yield from (one.value for one in named if isinstance(one, ast.Constant) and isinstance(one.value, str))
+        for one in named:
+            yield from _texts(one)
 
 
 def framework_codes() -> set[str]:
@@ -41,6 +42,15 @@ def framework_codes() -> set[str]:
               for kind in kinds if issubclass(kind, exceptions.APIException)]  # fmt: skip
     answers = [problem_handler(error, {}) for error in errors]
     return {answer.data["code"] for answer in answers if answer is not None}
+
+
+def _texts(value: ast.expr) -> Iterator[str]:
+    """The text, or those between which a condition chooses."""
+    if isinstance(value, ast.IfExp):
+        yield from _texts(value.body)
+        yield from _texts(value.orelse)
+    elif isinstance(value, ast.Constant) and isinstance(value.value, str):
+        yield value.value
 
 
 def _names(assignment: ast.Assign, name: str) -> bool:
@@ -63,5 +73,8 @@ def test_the_page_names_no_code_that_does_not_exist() -> None:
     assert documented() - known() == set()
 
 
-def test_the_search_finds_codes_of_classes_calls_and_tuples() -> None:
-    assert {"bad_node_set", "origin_mismatch", "database_unavailable", "method_not_allowed"} <= known()
+def test_the_search_finds_codes_of_classes_calls_tuples_and_choices() -> None:
+    found = known()
+
+    assert {"bad_node_set", "origin_mismatch", "database_unavailable", "method_not_allowed"} <= found
+    assert "unsupported_schema" in found
