@@ -15,7 +15,7 @@ from checks.selectors.setting_items import open_settings
 from checks.services.cluster_locks import lock_cluster
 from checks.services.clusters import lock_rules, replace_overrides
 from checks.services.incident_links import Linking, link_item
-from checks.services.incident_records import Author, lock_incidents
+from checks.services.incident_records import Author
 from checks.services.permissions import MayNot, require_reason, require_role
 from checks.services.proofs import Proof, require_fresh
 from checks.services.rejudge import rejudge_cluster
@@ -42,25 +42,24 @@ def make_setting_item(
         SettingTaken: it is an item here already.
     """
     reason = require_reason(reason)
+    if escaped is not None and escaped.cluster_id != cluster.pk:
+        raise MayNot(_("That incident is another cluster's; make the setting an item there."))
     with transaction.atomic():
         cluster = _locked(cluster)
-        if escaped is not None:
-            lock_incidents(cluster)  # before the ledger, which is the last lock of every act
         require_role(by, cluster, LEADING_ROLES)
         read_settings({name: {"equals": equals}})
         if any(one.row.name == name for one in open_settings(cluster)):
             raise SettingTaken(_("%(name)s is an item of this cluster already.") % {"name": name})
         made = SettingItem.objects.create(cluster=cluster, name=name, equals=equals, by=by, at=now, reason=reason[:300])
         _put_in_force(cluster, by, reason, now)
-        if escaped is not None:
-            _link(escaped, made, by, now)
+    if escaped is not None:
+        _link(escaped, made, by, now)
     rejudge_cluster(cluster=cluster, now=now)
     return made
 
 
 def _link(escaped: Incident, made: SettingItem, by: Any, now: datetime) -> None:
-    if escaped.cluster_id != made.cluster_id:
-        raise MayNot(_("That incident is another cluster's; make the setting an item there."))
+    """An act of its own: it locks incidents, and the ledger is the last lock of the act before it."""
     linking = Linking(item_key(made.name), Relation.SHOULD_HAVE_CAUGHT, made.reason)
     link_item(incident=escaped, linking=linking, author=Author(by=by), now=now)
 

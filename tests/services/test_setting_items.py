@@ -14,6 +14,7 @@ from checks.services.plans import plan_for_agent
 from checks.services.proofs import Proof
 from checks.services.setting_items import SettingTaken, accept_setting_item, end_setting_item, make_setting_item
 from tests.factories import NOON, Machine, enrolled_machine, healthy_facts, make_cluster
+from tests.incidents import opened
 from tests.people import person
 
 NAME = "sysctl:net.core.rmem_max"
@@ -130,3 +131,25 @@ def test_every_step_is_in_the_ledger_under_its_person(machine: Machine) -> None:
         ("quill", False),
         ("rowan", True),
     ]
+
+
+def test_the_incident_that_it_should_have_caught_is_linked_after_the_item_stands(machine: Machine) -> None:
+    """Two acts: incidents are locked before the ledger in every act, or two acts wait for each other."""
+    incident = opened(machine.cluster).incident
+    make_setting_item(
+        cluster=machine.cluster, name=NAME, equals="5000", by=person("quill", machine.cluster, Role.LEAD),
+        reason="1 of 64 differs", now=NOON, escaped=incident,
+    )  # fmt: skip
+
+    assert list(incident.links.values_list("item", "relation")) == [(KEY, "should_have_caught")]
+    acts = LedgerEntry.objects.order_by("seq").values_list("what", flat=True)
+    assert [*acts][-2:] == ["overrides_changed", "incident_linked"]
+
+
+def test_an_incident_of_another_cluster_makes_no_item(machine: Machine) -> None:
+    with pytest.raises(MayNot, match="another cluster"):
+        make_setting_item(
+            cluster=machine.cluster, name=NAME, equals="5000", by=person("quill", machine.cluster, Role.LEAD),
+            reason="1 of 64 differs", now=NOON, escaped=opened(make_cluster("beta")).incident,
+        )  # fmt: skip
+    assert not SettingItem.objects.exists()
