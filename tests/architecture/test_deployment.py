@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
+from checks.services.attested_files import MOST_BYTES, MOST_FILES
 from portal.celery import app as celery
 from tests.architecture.source_files import ROOT
 
@@ -33,6 +34,13 @@ def test_the_key_of_the_ledger_is_where_it_signs_or_is_checked_and_never_where_r
 def test_the_worker_can_write_where_anchors_are_told(services: dict[str, Any]) -> None:
     assert services["worker"]["environment"]["LEDGER_ANCHORS"] == "${LEDGER_ANCHORS:-/anchors}"
     assert services["worker"]["volumes"] == ["./anchors:/anchors"]
+
+
+def test_web_processes_can_write_where_files_of_people_are_kept(services: dict[str, Any]) -> None:
+    """Their own file system is read-only; the folder outlives the container."""
+    assert services["web"]["volumes"] == ["./evidence:/app/var/evidence"]
+    assert "COUNTERSIGN_VAR" not in services["web"]["environment"]
+    assert [name for name in OURS if services[name].get("read_only")] == [*OURS]
 
 
 def test_addresses_of_chats_are_where_they_are_used_or_checked_and_never_where_requests_come_in(
@@ -82,10 +90,15 @@ def test_the_nginx_sample_holds_bodies_back_and_overwrites_what_a_caller_says_of
     assert "proxy_set_header X-Forwarded-For $remote_addr;" in lines
     assert any(line.startswith("proxy_request_buffering on;") for line in lines)
     assert "proxy_next_upstream off;" in lines
-    assert any(line.startswith("client_max_body_size 8m;") for line in lines)
+    for place, size in (("/", "110m"), ("/api/", "8m")):
+        assert lines[lines.index(f"location {place} {{") + 1].startswith(f"client_max_body_size {size};")
 
 
-@pytest.mark.parametrize("kept", ["secrets", ".env", "*.dump", "secrets-*.tar.gz"])
+def test_what_people_may_attach_at_once_gets_through_the_nginx_sample() -> None:
+    assert MOST_FILES * MOST_BYTES < 110 * 1024 * 1024
+
+
+@pytest.mark.parametrize("kept", ["secrets", "evidence", ".env", "*.dump", "secrets-*.tar.gz"])
 def test_what_operators_keep_beside_the_checkout_gets_into_no_image_and_no_commit(kept: str) -> None:
     assert kept in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     assert kept in [line.strip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()]
