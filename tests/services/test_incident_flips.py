@@ -18,8 +18,11 @@ from checks.models import (
     Run,
     Stage,
 )
+from checks.services import incident_flips
 from checks.services.evidence import purge_evidence
 from checks.services.incident_flips import open_for_flips
+from checks.services.incident_opening import Opened
+from checks.services.incident_records import IncidentRefused
 from tests.lab import MINUTE, NOON, bad_row, healthy_node, lab
 from tests.runs import a_run
 
@@ -47,10 +50,33 @@ def run(cluster: Cluster) -> Run:
 def fails(cluster: Cluster, host: str, item: str = "gpu-pcie-width", *, subject: str = "gpu3", **columns: Any) -> Flip:
     at: datetime = columns.pop("at", NOON - MINUTE)
     given = {"raw_before": "pass", "raw": "fail", "settled_before": "pass", "settled": "fail"} | columns
+    given.setdefault("detail", "width is 8, needs = 16")
     return Flip.objects.create(
-        at=at, observed_at=at - SECOND, cluster=cluster, node=Node.objects.get(hostname=host), item=item,
-        subject=subject, detail="width is 8, needs = 16", item_version="v", cause="report", **given,
+        at=at, observed_at=at - SECOND, cluster=cluster, node=cluster.nodes.get(hostname=host), item=item,
+        subject=subject, item_version="v", cause="report", **given,
     )  # fmt: skip
+
+
+def trips(cluster: Cluster, *, at: datetime = NOON, ended: datetime | None = None) -> BreakerTrip:
+    return BreakerTrip.objects.create(
+        cluster=cluster, item="gpu-pcie-width", tripped_at=at, last_flip_at=at, ended_at=ended, nodes=4, of_nodes=6
+    )
+
+
+def columns_of(flip: Flip) -> dict[str, Any]:
+    return {field.attname: getattr(flip, field.attname) for field in Flip._meta.fields if field.attname != "id"}
+
+
+def refuses(monkeypatch: pytest.MonkeyPatch, *hosts: str) -> None:
+    """Of these machines no incident can be kept."""
+
+    def open_incident(**told: Any) -> Opened:
+        if any(one.hostname in hosts for one in told["opening"].touched):
+            raise IncidentRefused("Not this one.")
+        return kept(**told)
+
+    kept = incident_flips.open_incident
+    monkeypatch.setattr(incident_flips, "open_incident", open_incident)
 
 
 def test_a_failure_on_a_running_run_opens_an_incident_once(cluster: Cluster, run: Run) -> None:
@@ -154,3 +180,57 @@ def test_what_was_read_then_is_kept_as_long_as_the_incident_names_it(cluster: Cl
 
     assert purge_evidence(now=NOON) == 0
     assert Incident.objects.get().links.get().evidence == "ab" * 32
+
+
+@pytest.mark.parametrize(
+    ("columns", "part"),
+    [
+        ({"detail": "width \x1b[31m8"}, "gpu3"), ({"detail": "16 \u202esdeen"}, "gpu3"), ({"detail": "8\n16"}, "gpu3"),
+        ({"subject": "gpu\u200b0"}, "gpu0"), ({"subject": "g" * 128}, ""),
+    ],
+    ids=["a control", "a turn", "two lines", "an unseen sign", "longer than any part"],
+)  # fmt: skip
+def test_nothing_that_an_agent_writes_keeps_its_failure_from_being_told(
+    cluster: Cluster, run: Run, columns: dict[str, Any], part: str
+) -> None:
+    fails(cluster, "gpu001", **columns)
+
+    assert open_for_flips(now=NOON) == 1
+    assert [(one.hostname, one.part) for one in Incident.objects.get().touched.all()] == [("gpu001", part)]
+
+
+def test_of_more_parts_than_an_incident_lists_it_lists_the_machines(cluster: Cluster, run: Run) -> None:
+    trips(cluster, at=NOON)
+    for host in ("gpu001", "gpu002", "gpu003"):
+        first = fails(cluster, host, at=NOON, subject="nic0")
+        Flip.objects.bulk_create([Flip(**columns_of(first) | {"subject": f"nic{place}"}) for place in range(1, 340)])
+
+    assert open_for_flips(now=NOON + MINUTE) == 1
+    incident = Incident.objects.get()
+    assert list(incident.touched.values_list("hostname", "part")) == [("gpu001", ""), ("gpu002", ""), ("gpu003", "")]
+    assert "1,020 parts" in incident.events.get(kind="opened").text
+
+
+def test_one_incident_that_is_refused_keeps_no_other_of_its_cluster_from_being_opened(
+    cluster: Cluster, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuses(monkeypatch, "gpu001")
+    fails(cluster, "gpu001")
+    fails(cluster, "gpu002")
+
+    assert open_for_flips(now=NOON) == 1
+    assert Incident.objects.get().touched.get().hostname == "gpu002"
+
+
+def test_a_cluster_that_cannot_be_looked_at_keeps_no_other_from_it(cluster: Cluster, run: Run) -> None:
+    other = lab("other")
+    healthy_node(other, "gpu101")
+    healthy_node(other, "gpu102")
+    a_run(other, "gpu[101-102]", slug="run-8")
+    Run.objects.update(stage=Stage.RUNNING)
+    fails(cluster, "gpu001")
+    fails(other, "gpu101")
+    Cluster.objects.filter(pk=cluster.pk).update(profile="no-such-hardware")
+
+    assert open_for_flips(now=NOON) == 1
+    assert Incident.objects.get().cluster == other
