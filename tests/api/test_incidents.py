@@ -40,10 +40,12 @@ class Caller:
     def read(self, path: str = "", **query: str) -> Any:
         return self.client.get(f"/api/v1/incidents{path}", query, headers=self.headers)
 
-    def hear(self, status: str, *alerts: dict[str, Any], key: str = "{}:{alertname=Xid}") -> Any:
+    def hear(
+        self, status: str, *alerts: dict[str, Any], key: str = "{}:{alertname=Xid}", alertname: str = "Xid"
+    ) -> Any:
         body = {
             "version": "4", "groupKey": key, "status": status, "receiver": "countersign", "truncatedAlerts": 0,
-            "groupLabels": {"alertname": "Xid"}, "commonLabels": {"alertname": "Xid", "severity": "critical"},
+            "groupLabels": {"alertname": alertname}, "commonLabels": {"alertname": alertname, "severity": "critical"},
             "commonAnnotations": {"summary": "Xid errors on <b>GPUs</b>"}, "externalURL": "http://alerts",
             "alerts": alerts,
         }  # fmt: skip
@@ -192,3 +194,45 @@ def test_another_group_is_another_incident_and_what_never_fired_is_ignored(calle
 
     assert (other.json()["outcome"], Incident.objects.count()) == ("opened", 2)
     assert ignored.json() == {"outcome": "ignored", "incident": None}
+
+
+def test_a_group_of_more_machines_than_an_incident_lists_is_told_all_the_same(caller: Caller) -> None:
+    fired = caller.hear("firing", *(alert(f"node{number}:9400") for number in range(1_003)))
+    incident = Incident.objects.get()
+
+    assert (fired.status_code, fired.json()["outcome"]) == (200, "opened")
+    assert set(incident.touched.values_list("part", flat=True)) == {""}
+    assert incident.touched.count() == 1_000
+    assert "1,003 machines" in incident.events.get(kind="opened").text
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"instance": "gpu\u202e001"}, {"instance": "\u200b"}, {"alertname": "X\u200bid\x07"},
+        {"gpu": "\u0663"}, {"run": "\x00"},
+    ],
+    ids=["a turned host", "a host of nothing", "a class that cannot be seen", "a part in other digits", "no run"],
+)  # fmt: skip
+def test_no_label_keeps_an_alert_from_being_told(caller: Caller, changes: dict[str, str]) -> None:
+    told = alert()
+    told["labels"] |= changes
+
+    assert caller.hear("firing", told, alertname=changes.get("alertname", "Xid")).status_code == 200
+    assert Incident.objects.exists()
+
+
+def test_a_description_that_a_browser_might_run_is_kept_as_code(caller: Caller) -> None:
+    told = alert()
+    told["annotations"]["description"] = "no `reads` of data:/mnt/corpus"
+
+    assert caller.hear("firing", told).status_code == 200
+    assert Incident.objects.get().summary == "```\nno 'reads' of data:/mnt/corpus\n```"
+
+
+@pytest.mark.parametrize("start", ["0001-01-01T00:00:00+08:00", "9999-12-31T23:59:59-08:00"])
+def test_an_alert_of_no_time_that_anybody_means_started_when_it_was_heard(caller: Caller, start: str) -> None:
+    told = alert() | {"startsAt": start}
+
+    assert caller.hear("firing", told, told | {"fingerprint": "another"}).status_code == 200
+    assert Incident.objects.get().started_at == NOON
