@@ -236,3 +236,11 @@ def test_an_alert_of_no_time_that_anybody_means_started_when_it_was_heard(caller
 
     assert caller.hear("firing", told, told | {"fingerprint": "another"}).status_code == 200
     assert Incident.objects.get().started_at == NOON
+
+
+@pytest.mark.parametrize("column", ["startsAt", "endsAt"])
+def test_an_alert_of_a_time_without_a_zone_is_refused_with_a_sentence(caller: Caller, column: str) -> None:
+    refused = caller.hear("firing", alert() | {column: "2026-11-30T11:00:00"})
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_body")
+    assert not Incident.objects.exists()
