@@ -14,7 +14,7 @@ from uuid import UUID
 
 import structlog
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from checks.domain.breaker import SPAN
 from checks.domain.errors import CountersignError
@@ -37,7 +37,7 @@ from checks.models import (
 )
 from checks.selectors.rules import ruleset_for
 from checks.services.incident_links import Linking
-from checks.services.incident_opening import Opening, Sign, open_incident
+from checks.services.incident_opening import Opening, Sign, open_incident, survivor_of
 from checks.services.incident_records import PORTAL, Touched, lock_incidents, write_act
 from checks.services.incident_telling import listed, with_note
 from checks.services.incidents import absorb
@@ -180,33 +180,47 @@ def _open_for_trip(trip: BreakerTrip, failures: Sequence[_Failure], now: datetim
         return False
     first, (parts, note) = new[0], _parts(new)
     title = f"{first.item.en.title}: fails on {trip.nodes} of {trip.of_nodes} nodes at once"
-    known = Incident.objects.filter(cluster=trip.cluster, source=Opener.BREAKER, error_class=_class(trip))
+    known = _incident_of(trip)
     opened = open_incident(
         cluster=trip.cluster, opening=_opening(title, _class(trip), new, Relation.RELATED, parts),
-        source=Opener.FLIP.value if known.exists() else Opener.BREAKER.value, author=PORTAL, now=now,
-        external_id=str(first.flip.pk), text=with_note(first.says, note),
-        same_as=known.select_related("cluster", "run").first(),
+        source=Opener.FLIP.value if known else Opener.BREAKER.value, author=PORTAL, now=now,
+        external_id=str(first.flip.pk), text=with_note(first.says, note), same_as=known,
     )  # fmt: skip
     return opened.outcome == "opened"
 
 
 @transaction.atomic
 def _gather(trip: BreakerTrip, now: datetime) -> None:
-    """Take in the incidents of single nodes that were opened before the breaker tripped."""
+    """Take in the incidents of single nodes that were opened before the breaker tripped.
+
+    Only into one that is open: what still fails would not be seen in another.
+    """
     lock_incidents(trip.cluster)
-    into = Incident.objects.filter(cluster=trip.cluster, source=Opener.BREAKER, error_class=_class(trip))
-    found = into.select_related("cluster", "run").exclude(standing=Standing.MERGED).first()
-    if found is None:
+    found = _incident_of(trip)
+    if found is None or found.standing != Standing.OPEN:
         return
-    single = Incident.objects.filter(
-        cluster=trip.cluster, source=Opener.FLIP, error_class=trip.item, standing=Standing.OPEN,
-        detected_at__gte=trip.tripped_at - SPAN,
-    )  # fmt: skip
-    taken = list(single.select_related("cluster", "run"))
+    taken = list(_singles(trip).exclude(pk=found.pk))
     for one in taken:
         absorb(one, found, author=PORTAL, now=now, text="")
     for one in taken:
         write_act("incident_merged", one, author=PORTAL, now=now, data={"into": str(found)})
+
+
+def _singles(trip: BreakerTrip) -> QuerySet[Incident]:
+    """Open incidents of single nodes from the time that the breaker speaks of; what fails later is their own."""
+    single = Incident.objects.filter(
+        cluster=trip.cluster, source=Opener.FLIP, error_class=trip.item, standing=Standing.OPEN,
+        detected_at__gte=trip.tripped_at - SPAN,
+    )  # fmt: skip
+    of_its_time = single if trip.ended_at is None else single.filter(detected_at__lte=trip.ended_at)
+    return of_its_time.select_related("cluster", "run")
+
+
+def _incident_of(trip: BreakerTrip) -> Incident | None:
+    """The incident of the breaker, or the one that a person merged it into."""
+    mine = Incident.objects.filter(cluster=trip.cluster, source=Opener.BREAKER, error_class=_class(trip))
+    found = mine.select_related("cluster", "run", "merged_into__cluster", "merged_into__run").first()
+    return survivor_of(found) if found is not None else None
 
 
 def _class(trip: BreakerTrip) -> str:

@@ -23,6 +23,7 @@ from checks.services.evidence import purge_evidence
 from checks.services.incident_flips import open_for_flips
 from checks.services.incident_opening import Opened
 from checks.services.incident_records import IncidentRefused
+from tests.incidents import opened
 from tests.lab import MINUTE, NOON, bad_row, healthy_node, lab
 from tests.runs import a_run
 
@@ -234,3 +235,42 @@ def test_a_cluster_that_cannot_be_looked_at_keeps_no_other_from_it(cluster: Clus
 
     assert open_for_flips(now=NOON) == 1
     assert Incident.objects.get().cluster == other
+
+
+def test_a_failure_after_the_breaker_has_ended_is_an_incident_of_its_node(cluster: Cluster, run: Run) -> None:
+    trips(cluster, at=NOON - 60 * MINUTE, ended=NOON - 30 * MINUTE)
+    fails(cluster, "gpu001", at=NOON - 60 * MINUTE)
+    open_for_flips(now=NOON - 55 * MINUTE)
+    fails(cluster, "gpu002", at=NOON - MINUTE)
+    for minutes in (0, 1):
+        open_for_flips(now=NOON + minutes * MINUTE)
+
+    single = Incident.objects.get(source="flip")
+    assert (single.standing, single.touched.get().hostname) == ("open", "gpu002")
+
+
+def test_of_two_breakers_of_one_item_each_takes_in_its_own(cluster: Cluster, run: Run) -> None:
+    trips(cluster, at=NOON - 60 * MINUTE, ended=NOON - 30 * MINUTE)
+    fails(cluster, "gpu001", at=NOON - 60 * MINUTE)
+    open_for_flips(now=NOON - 55 * MINUTE)
+    fails(cluster, "gpu002", at=NOON)
+    open_for_flips(now=NOON)  # before the second breaker tripped
+    newer = trips(cluster, at=NOON + MINUTE)
+    fails(cluster, "gpu003", at=NOON + MINUTE)
+    for minutes in (2, 3):
+        open_for_flips(now=NOON + minutes * MINUTE)
+
+    whole = Incident.objects.get(source="breaker", error_class__endswith=f" {newer.pk}")
+    assert Incident.objects.get(source="flip").merged_into == whole
+
+
+def test_what_comes_late_to_a_breaker_goes_where_its_incident_was_merged_to(cluster: Cluster, run: Run) -> None:
+    trips(cluster, at=NOON)
+    fails(cluster, "gpu001", at=NOON)
+    open_for_flips(now=NOON + MINUTE)
+    into = opened(cluster, error_class="", touched=()).incident
+    Incident.objects.filter(source="breaker").update(standing="merged", merged_into=into)
+    fails(cluster, "gpu002", at=NOON + 2 * MINUTE)
+
+    assert open_for_flips(now=NOON + 3 * MINUTE) == 0
+    assert [one.hostname for one in into.touched.all()] == ["gpu002"]
