@@ -90,7 +90,7 @@ def _others_go_on(cluster: Cluster, about: str = "") -> Iterator[None]:
 
 
 def _watch(cluster: Cluster, now: datetime) -> int:
-    name = f"incidents:{cluster.pk}"
+    name = f"incident-flips:{cluster.pk}"
     mark, _new = NoticeMark.objects.get_or_create(pk=name, defaults={"at": now - SPAN})
     failures = _failures(cluster, max(mark.at - _OVERLAP, now - FURTHEST), now)
     recent = BreakerTrip.objects.filter(Q(ended_at=None) | Q(ended_at__gt=now - FURTHEST), cluster=cluster)

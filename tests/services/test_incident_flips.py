@@ -23,7 +23,7 @@ from checks.services.evidence import purge_evidence
 from checks.services.incident_flips import open_for_flips
 from checks.services.incident_opening import Opened
 from checks.services.incident_records import IncidentRefused
-from tests.incidents import opened
+from tests.incidents import fails, opened
 from tests.lab import MINUTE, NOON, bad_row, healthy_node, lab
 from tests.runs import a_run
 
@@ -46,16 +46,6 @@ def run(cluster: Cluster) -> Run:
     run = a_run(cluster, "gpu[001-004]")
     Run.objects.update(stage=Stage.RUNNING)
     return run
-
-
-def fails(cluster: Cluster, host: str, item: str = "gpu-pcie-width", *, subject: str = "gpu3", **columns: Any) -> Flip:
-    at: datetime = columns.pop("at", NOON - MINUTE)
-    given = {"raw_before": "pass", "raw": "fail", "settled_before": "pass", "settled": "fail"} | columns
-    given.setdefault("detail", "width is 8, needs = 16")
-    return Flip.objects.create(
-        at=at, observed_at=at - SECOND, cluster=cluster, node=cluster.nodes.get(hostname=host), item=item,
-        subject=subject, item_version="v", cause="report", **given,
-    )  # fmt: skip
 
 
 def trips(cluster: Cluster, *, at: datetime = NOON, ended: datetime | None = None) -> BreakerTrip:

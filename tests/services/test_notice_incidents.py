@@ -9,13 +9,14 @@ from django.utils import translation
 from pytest_django import Settings
 
 from checks.domain.incidents.kinds import Standing, Weight
-from checks.models import Cluster, Role
+from checks.models import Cluster, Role, Run, Stage
+from checks.services.incident_flips import open_for_flips
 from checks.services.incident_records import Author
 from checks.services.incidents import move_incident
 from checks.services.notice_sending import send_notices
 from checks.services.notice_watch import watch_for_notices
 from portal.accounts.models import User
-from tests.incidents import opened
+from tests.incidents import fails, opened
 from tests.lab import NOON, healthy_node, lab
 from tests.people import person
 from tests.runs import a_run
@@ -98,3 +99,15 @@ def test_a_reader_of_chinese_is_told_in_chinese(cluster: Cluster) -> None:
     opened(cluster, now=NOON + MINUTE, source="flips")
     with translation.override("en"):
         assert told(at=2)[0].subject == "[Countersign] helios：1 起事故"
+
+
+def test_what_a_failure_opened_is_told_too(cluster: Cluster) -> None:
+    somebody("lead", cluster, Role.LEAD)
+    for host in ("gpu001", "gpu002"):
+        healthy_node(cluster, host)
+    a_run(cluster, "gpu[001-002]")
+    Run.objects.update(stage=Stage.RUNNING)
+    fails(cluster, "gpu001", at=NOON + MINUTE)
+    open_for_flips(now=NOON + 2 * MINUTE)
+
+    assert [one.subject for one in told(at=3)] == ["[Countersign] 1 incident: helios"]
