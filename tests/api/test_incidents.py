@@ -244,3 +244,25 @@ def test_an_alert_of_a_time_without_a_zone_is_refused_with_a_sentence(caller: Ca
 
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid_body")
     assert not Incident.objects.exists()
+
+
+def test_an_alert_that_fired_before_somebody_said_stable_and_is_heard_after_it_opens_the_incident_again(
+    caller: Caller,
+) -> None:
+    caller.hear("firing", alert(at=NOON - HOUR))
+    Incident.objects.update(standing="closed", stable_at=NOON, closed_at=NOON)
+    late = caller.hear("firing", alert("gpu002:9400", at=NOON - MINUTE))
+    incident = Incident.objects.get()
+
+    assert late.json()["outcome"] == "reopened"
+    assert (incident.standing, incident.stable_at, incident.closed_at) == ("open", None, None)
+    assert (incident.occurrences, incident.detected_at) == (1, NOON - HOUR)
+    assert LedgerEntry.objects.get(what="incident_moved").data["after"] == "open"
+
+
+def test_what_another_program_tells_late_leaves_the_incident_where_it_stands(caller: Caller) -> None:
+    caller.tell()
+    Incident.objects.update(standing="stable", stable_at=NOON)
+
+    assert caller.tell(external_id="P-2").json()["outcome"] == "joined"
+    assert Incident.objects.get().standing == "stable"

@@ -264,3 +264,16 @@ def test_what_comes_late_to_a_breaker_goes_where_its_incident_was_merged_to(clus
 
     assert open_for_flips(now=NOON + 3 * MINUTE) == 0
     assert [one.hostname for one in into.touched.all()] == ["gpu002"]
+
+
+def test_a_failure_is_no_sign_of_a_breaker_that_somebody_called_stable(cluster: Cluster, run: Run) -> None:
+    trips(cluster, at=NOON)
+    fails(cluster, "gpu001", at=NOON)
+    open_for_flips(now=NOON + MINUTE)
+    Incident.objects.update(standing="stable", stable_at=NOON + 5 * MINUTE)
+    fails(cluster, "gpu002", at=NOON + 4 * MINUTE)
+    open_for_flips(now=NOON + 6 * MINUTE)
+
+    incident = Incident.objects.get()
+    assert (incident.standing, incident.stable_at, incident.occurrences) == ("open", None, 1)
+    assert incident.events.filter(kind="reopened").count() == 1
