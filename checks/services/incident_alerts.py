@@ -96,14 +96,20 @@ def _open(cluster: Cluster, group: AlertGroup, new: Sequence[Alert], author: Aut
 
 
 def _end(cluster: Cluster, group: AlertGroup, heard: set[str], author: Author, now: datetime) -> Heard:
-    """The group has resolved: its incident is stable from when the last of its alerts ended."""
-    incident = _incident(cluster, group)
-    if incident is None or incident.standing != Standing.OPEN:
+    """The group has resolved: its incident is stable from when the last of its alerts ended.
+
+    Where groups were merged, one alone says nothing of the others: that it resolved is noted, and people say the rest.
+    """
+    mine = _own(cluster, group)
+    incident = survivor_of(mine) if mine is not None else None
+    if mine is None or incident is None or incident.standing != Standing.OPEN:
         return Heard(incident, "known" if incident else "ignored")
     if not any(_key(group, one) in heard for one in group.alerts):
         return Heard(incident, "ignored")  # it resolved something that came before this occurrence
     ended = [one.ends_at for one in group.alerts if one.ends_at is not None]
     at = min(max([*ended, incident.detected_at]), now) if ended else now
+    if incident.pk != mine.pk or _others_fire(incident):
+        return _note_end(incident, mine, group, author, now, at)
     incident.standing, incident.stable_at = Standing.STABLE.value, at
     incident.save(update_fields=["standing", "stable_at"])
     add_event(incident, EventKind.STABLE, author=author, now=now, at=at)
@@ -113,11 +119,36 @@ def _end(cluster: Cluster, group: AlertGroup, heard: set[str], author: Author, n
     return Heard(incident, "stable")
 
 
+def _others_fire(incident: Incident) -> bool:
+    """Whether another group, whose incident was merged into this one, has not resolved as far as anybody was told."""
+    merged = incident.merged.filter(source=Opener.ALERTMANAGER.value, stable_at=None)
+    ended = incident.events.filter(kind=EventKind.NOTED, data__has_key="resolved").values_list("data__resolved")
+    return bool(set(merged.values_list("error_class")) - set(ended))
+
+
+def _note_end(
+    incident: Incident, mine: Incident, group: AlertGroup, author: Author, now: datetime, at: datetime
+) -> Heard:
+    told = "\n".join(sorted(_key(group, one) for one in group.alerts))
+    key = f"{Opener.ALERTMANAGER.value}:resolved:{sha256(told.encode()).hexdigest()}"
+    if IncidentEvent.objects.filter(cluster=incident.cluster, key=key).exists():
+        return Heard(incident, "known")
+    text, data = f"The alerts of {mine} have resolved.", {"resolved": mine.error_class}
+    add_event(incident, EventKind.NOTED, author=author, now=now, at=at, text=text, data=data, key=key)
+    refresh(incident)
+    write_act("incident_noted", incident, author=author, now=now, reason=text, data={"at": at})
+    return Heard(incident, "noted")
+
+
 def _incident(cluster: Cluster, group: AlertGroup) -> Incident | None:
-    """The newest incident of the group."""
-    found = Incident.objects.select_related("cluster", "run", "merged_into__cluster", "merged_into__run")
-    mine = found.filter(cluster=cluster, source=Opener.ALERTMANAGER.value, error_class=_class(group)).first()
+    """The newest incident of the group, or the one that it was merged into."""
+    mine = _own(cluster, group)
     return survivor_of(mine) if mine is not None else None
+
+
+def _own(cluster: Cluster, group: AlertGroup) -> Incident | None:
+    found = Incident.objects.select_related("cluster", "run", "merged_into__cluster", "merged_into__run")
+    return found.filter(cluster=cluster, source=Opener.ALERTMANAGER.value, error_class=_class(group)).first()
 
 
 def _heard(cluster: Cluster, group: AlertGroup) -> set[str]:

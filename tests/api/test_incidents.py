@@ -266,3 +266,32 @@ def test_what_another_program_tells_late_leaves_the_incident_where_it_stands(cal
 
     assert caller.tell(external_id="P-2").json()["outcome"] == "joined"
     assert Incident.objects.get().standing == "stable"
+
+
+def merged(caller: Caller) -> int:
+    """The number of the incident of group b, which that of group a was merged into; both fire."""
+    caller.hear("firing", alert(at=NOON - HOUR), key="a")
+    into: int = caller.hear("firing", alert("gpu002:9400", at=NOON - HOUR), key="b").json()["incident"]
+    Incident.objects.exclude(pk=into).update(standing="merged", merged_into=into)
+    return into
+
+
+def test_a_group_that_resolves_leaves_the_incident_open_that_its_own_was_merged_into(caller: Caller) -> None:
+    into = merged(caller)
+    heard = [caller.hear("resolved", alert(at=NOON - HOUR, ended=NOON - MINUTE), key="a").json() for _ in range(2)]
+
+    assert heard == [{"outcome": "noted", "incident": into}, {"outcome": "known", "incident": into}]
+    incident = Incident.objects.get(pk=into)
+    assert (incident.standing, incident.events.get(kind="noted").at) == ("open", NOON - MINUTE)
+
+
+@pytest.mark.parametrize(("order", "standing"), [("ab", "stable"), ("b", "open")])
+def test_an_incident_of_several_groups_is_stable_by_its_own_only_after_the_others(
+    caller: Caller, order: str, standing: str
+) -> None:
+    into = merged(caller)
+    hosts = {"a": "gpu001:9400", "b": "gpu002:9400"}
+    for key in order:
+        caller.hear("resolved", alert(hosts[key], at=NOON - HOUR, ended=NOON - MINUTE), key=key)
+
+    assert Incident.objects.get(pk=into).standing == standing
