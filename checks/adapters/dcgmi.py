@@ -59,10 +59,8 @@ def _result(reading: Reading, result: DiagnosticResult, node: NodeOnFile) -> Non
     told = _health(reading, result, subject)
     if name in _MEMORY:
         _memory(reading, result, subject)
-    elif name in _COPIES and result.host_to_gpu is not None and subject:
-        reading.fact("gpu-peer-bandwidth", "host_to_device", result.host_to_gpu, "GB/s", subject)
-    elif name in _COPIES and result.status == "Fail":
-        reading.failed("gpu-peer-bandwidth", f"dcgmi {result.test}: {said}", subject)
+    elif name in _COPIES and _copies(reading, result, subject, said):
+        return
     elif name in _LOAD and result.status == "Fail":
         reading.failed("gpu-burn", f"dcgmi {result.test}: {said}", subject)
     elif name in _LOAD:
@@ -78,6 +76,19 @@ def _subject(result: DiagnosticResult, node: NodeOnFile) -> str | None:
     if result.gpu is None:
         return "gpu0" if node.gpus == 1 else ""
     return node.gpu(result.gpu)
+
+
+def _copies(reading: Reading, result: DiagnosticResult, subject: str, said: str) -> bool:
+    """The rate to the GPU, and that the test failed: it may have for the other way, whose rate no criterion asks for.
+
+    Whether it told either.
+    """
+    measured, failed = result.host_to_gpu is not None and bool(subject), result.status == "Fail"
+    if measured:
+        reading.fact("gpu-peer-bandwidth", "host_to_device", result.host_to_gpu, "GB/s", subject)
+    if failed:
+        reading.failed("gpu-peer-bandwidth", f"dcgmi {result.test}: {said}", subject)
+    return measured or failed
 
 
 def _memory(reading: Reading, result: DiagnosticResult, subject: str) -> None:

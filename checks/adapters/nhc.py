@@ -36,6 +36,8 @@ _XID = re.compile(r"Xid[^:]{0,80}(?::[0-9a-fA-F:.]{1,20}\))?[^:]{0,10}: ?([0-9]{
 _COPY = re.compile(r"\b(H2D|P2P) test on GPU ([0-9]{1,2})\b.*?Bandwidth ([0-9]{1,5}(?:\.[0-9]{1,6})?) is less")
 _BUS = re.compile(r"(?:measured|passed,) ([0-9]{1,5}(?:\.[0-9]{1,6})?) GB/s")
 _DEVICE = re.compile(r"\b(mlx[45]_[a-z0-9]{1,8})\b")
+#: What a figure is multiplied by to be GB/s, by its unit.
+_GIGABYTES: Mapping[str, float] = {"GB/s": 1, "Gb/s": 1 / 8, "Gbps": 1 / 8}
 _RAM = re.compile(r"RAM size \(([0-9]{1,13}) ?kB\)")
 
 
@@ -150,18 +152,35 @@ _READ: Mapping[str, Callable[[Reading, NhcLine, str], None]] = {
 
 def _figures(reading: Reading, figures: tuple[NhcFigure, ...], node: NodeOnFile) -> None:
     """Rates of AzNHC's log; of the copies between peers the slowest counts."""
-    peers: dict[str, float] = {}
+    peers: dict[str, list[float | None]] = {}
     for figure in figures:
         kind, *numbers = figure.name.split("_GPU_") if "_GPU_" in figure.name else (figure.name,)
-        gpu = node.gpu(int(numbers[0].split("_")[0])) if numbers else None
+        gpu, rate = node.gpu(int(numbers[0].split("_")[0])) if numbers else None, _rate(figure)
         if kind == "H2D" and gpu is not None:
-            reading.fact("gpu-peer-bandwidth", "host_to_device", figure.rate, "GB/s", gpu)
+            reading.fact("gpu-peer-bandwidth", "host_to_device", rate, "GB/s", gpu)
         elif kind == "P2P" and gpu is not None:
-            peers[gpu] = min(peers.get(gpu, figure.rate), figure.rate)
+            peers.setdefault(gpu, []).append(rate)
         elif kind == "nccl_all_red":
-            reading.fact("allreduce-node", "busbw", figure.rate, "GB/s")
+            reading.fact("allreduce-node", "busbw", rate, "GB/s")
         else:
             why = NOT_A_NODES if kind.startswith(("ib_", "nccl")) else NO_ITEM
             reading.remark(figure.name, f"{figure.rate} {figure.unit}", why)
-    for gpu, rate in peers.items():
-        reading.fact("gpu-peer-bandwidth", "peer", rate, "GB/s", gpu)
+            continue
+        if rate is None:
+            reading.remark(figure.name, f"{figure.rate} {figure.unit}", NO_FIGURE)
+    for gpu, rates in peers.items():
+        _slowest(reading, gpu, rates)
+
+
+def _rate(figure: NhcFigure) -> float | None:
+    """GB/s; None where the unit is none that is known."""
+    share = _GIGABYTES.get(figure.unit)
+    return None if share is None else figure.rate * share
+
+
+def _slowest(reading: Reading, gpu: str, rates: list[float | None]) -> None:
+    known = [rate for rate in rates if rate is not None]
+    if len(known) == len(rates):
+        reading.fact("gpu-peer-bandwidth", "peer", min(known), "GB/s", gpu)
+    else:  # the slowest may be one of those that nobody can read
+        reading.open("gpu-peer-bandwidth", "a rate between peers is told in a unit that is not known", gpu)

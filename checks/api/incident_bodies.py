@@ -1,6 +1,5 @@
 """What programs send about incidents. Ours refuses an unknown field; Alertmanager may add what it likes to its own."""
 
-from datetime import datetime
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -71,9 +70,9 @@ class SentAlert(Struct, frozen=True, rename="camel"):
 
     status: str
     labels: dict[str, str]
-    starts_at: datetime
+    starts_at: Time
     annotations: dict[str, str] = {}
-    ends_at: datetime | None = None
+    ends_at: Time | None = None
     fingerprint: str = ""
 
 

@@ -51,7 +51,7 @@ INCIDENT: Final = shape(
 OPENED: Final = shape(_HEAD | {"outcome": {"type": "string", "enum": ["opened", "joined", "reopened", "known"]}})
 HEARD: Final = shape(
     {
-        "outcome": {"type": "string", "enum": ["opened", "joined", "reopened", "stable", "known", "ignored"]},
+        "outcome": {"type": "string", "enum": ["opened", "joined", "reopened", "stable", "noted", "known", "ignored"]},
         "incident": _NO_COUNT,
     }
 )

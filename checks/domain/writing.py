@@ -31,6 +31,12 @@ def is_line(text: str) -> bool:
     return not any(unicodedata.category(sign) in _NO_SIGNS for sign in text)
 
 
+def as_line(text: str) -> str:
+    """*text* as one line for which `is_line` holds: what parts words is a blank, and what nobody sees is left out."""
+    told = "".join(" " if sign.isspace() else sign for sign in text)
+    return " ".join("".join(sign for sign in told if is_line(sign)).split())
+
+
 def is_prose(text: str) -> bool:
     """Whether *text* may stand in the ledger: several lines, and joiners as scripts need them, but no control."""
     return not any(

@@ -5,19 +5,23 @@ the check (`checks.domain.breaker`), which takes in those that were opened befor
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
+import structlog
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from checks.domain.breaker import SPAN
+from checks.domain.errors import CountersignError
 from checks.domain.incidents.kinds import Opener, Relation, Standing, Weight, component_of
 from checks.domain.items import Item
 from checks.domain.verdicts import Verdict
+from checks.domain.writing import as_line
 from checks.models import (
     BreakerTrip,
     Cluster,
@@ -33,9 +37,12 @@ from checks.models import (
 )
 from checks.selectors.rules import ruleset_for
 from checks.services.incident_links import Linking
-from checks.services.incident_opening import Opening, Sign, open_incident
+from checks.services.incident_opening import Opening, Sign, open_incident, survivor_of
 from checks.services.incident_records import PORTAL, Touched, lock_incidents, write_act
+from checks.services.incident_telling import listed, with_note
 from checks.services.incidents import absorb
+
+log = structlog.get_logger(__name__)
 
 # A report that was being written while the last look was taken; what was seen then has its key.
 _OVERLAP: Final = timedelta(minutes=2)
@@ -60,20 +67,53 @@ class _Failure:
 
     @property
     def says(self) -> str:
-        """In a line."""
-        return f"{self.item.key} {self.flip.subject}: {self.flip.detail}".replace(" :", ":")[:_LONGEST_WHY]
+        """In a line; subject and detail are the words of an agent, in which anything may stand."""
+        return as_line(f"{self.item.key} {self.flip.subject}: {self.flip.detail}".replace(" :", ":"))[:_LONGEST_WHY]
 
 
 def open_for_flips(*, now: datetime) -> int:
     """Open what has to be opened in every cluster; returns how many incidents are new. Twice does what once does."""
-    return sum(_watch(cluster, now) for cluster in Cluster.objects.filter(closed_at=None))
+    opened = 0
+    for cluster in Cluster.objects.filter(closed_at=None):
+        with _others_go_on(cluster):
+            opened += _watch(cluster, now)
+    return opened
+
+
+@contextmanager
+def _others_go_on(cluster: Cluster, about: str = "") -> Iterator[None]:
+    """What is refused is logged: a trouble that cannot be kept must keep no other from being told."""
+    try:
+        yield
+    except CountersignError as refused:
+        log.exception("incident.refused", cluster=cluster.slug, about=about, code=refused.code)
 
 
 def _watch(cluster: Cluster, now: datetime) -> int:
-    name = f"incidents:{cluster.pk}"
+    name = f"incident-flips:{cluster.pk}"
     mark, _new = NoticeMark.objects.get_or_create(pk=name, defaults={"at": now - SPAN})
     failures = _failures(cluster, max(mark.at - _OVERLAP, now - FURTHEST), now)
-    trips = list(BreakerTrip.objects.filter(Q(ended_at=None) | Q(ended_at__gt=now - FURTHEST), cluster=cluster))
+    recent = BreakerTrip.objects.filter(Q(ended_at=None) | Q(ended_at__gt=now - FURTHEST), cluster=cluster)
+    trips = {trip.pk: trip for trip in recent.order_by("tripped_at", "pk")}
+    of_trips, of_nodes = _sorted(failures, trips.values())
+    opened = 0
+    for pk, found in of_trips.items():
+        with _others_go_on(cluster, trips[pk].item):
+            opened += _open_for_trip(trips[pk], found, now)
+    for found in of_nodes.values():
+        with _others_go_on(cluster, found[0].node.hostname):
+            opened += _open_for_node(cluster, found, now)
+    for trip in trips.values():
+        with _others_go_on(cluster, trip.item):
+            _gather(trip, now)
+    NoticeMark.objects.filter(pk=name, at__lt=now).update(at=now)
+    return opened
+
+
+def _sorted(
+    failures: Iterable[_Failure], trips: Collection[BreakerTrip]
+) -> tuple[dict[int, list[_Failure]], dict[UUID, list[_Failure]]]:
+    """Failures by the breaker that speaks of them, the older one where two do; the others by their node."""
     of_trips: dict[int, list[_Failure]] = defaultdict(list)
     of_nodes: dict[UUID, list[_Failure]] = defaultdict(list)
     for one in failures:
@@ -82,12 +122,7 @@ def _watch(cluster: Cluster, now: datetime) -> int:
             of_trips[trip.pk].append(one)
         else:
             of_nodes[one.node.pk].append(one)
-    opened = sum(_open_for_trip(trip, of_trips[trip.pk], now) for trip in trips if trip.pk in of_trips)
-    opened += sum(_open_for_node(cluster, found, now) for found in of_nodes.values())
-    for trip in trips:
-        _gather(trip, now)
-    NoticeMark.objects.filter(pk=name, at__lt=now).update(at=now)
-    return opened
+    return of_trips, of_nodes
 
 
 def _failures(cluster: Cluster, after: datetime, now: datetime) -> list[_Failure]:
@@ -124,13 +159,13 @@ def _open_for_node(cluster: Cluster, failures: Sequence[_Failure], now: datetime
     new = _unseen(cluster, failures)
     if not new:
         return False
-    first = new[0]
+    first, (parts, note) = new[0], _parts(new)
     title = f"{first.item.en.title}: fails on {first.node.hostname}"
     mine = Incident.objects.filter(cluster=cluster, source=Opener.FLIP, standing=Standing.OPEN, run=first.run)
     opened = open_incident(
-        cluster=cluster, opening=_opening(title, first.item.key, new, Relation.CAUGHT),
+        cluster=cluster, opening=_opening(title, first.item.key, new, Relation.CAUGHT, parts),
         source=Opener.FLIP.value, author=PORTAL, now=now,
-        external_id=str(first.flip.pk), text=first.says,
+        external_id=str(first.flip.pk), text=with_note(first.says, note),
         same_as=mine.filter(touched__node=first.node).select_related("cluster", "run").first(),
     )  # fmt: skip
     return opened.outcome == "opened"
@@ -143,51 +178,72 @@ def _open_for_trip(trip: BreakerTrip, failures: Sequence[_Failure], now: datetim
     new = _unseen(trip.cluster, failures)
     if not new:
         return False
-    first = new[0]
+    first, (parts, note) = new[0], _parts(new)
     title = f"{first.item.en.title}: fails on {trip.nodes} of {trip.of_nodes} nodes at once"
-    known = Incident.objects.filter(cluster=trip.cluster, source=Opener.BREAKER, error_class=_class(trip))
+    known = _incident_of(trip)
     opened = open_incident(
-        cluster=trip.cluster, opening=_opening(title, _class(trip), new, Relation.RELATED),
-        source=Opener.FLIP.value if known.exists() else Opener.BREAKER.value, author=PORTAL, now=now,
-        external_id=str(first.flip.pk), text=first.says, same_as=known.select_related("cluster", "run").first(),
+        cluster=trip.cluster, opening=_opening(title, _class(trip), new, Relation.RELATED, parts),
+        source=Opener.FLIP.value if known else Opener.BREAKER.value, author=PORTAL, now=now,
+        external_id=str(first.flip.pk), text=with_note(first.says, note), same_as=known,
     )  # fmt: skip
     return opened.outcome == "opened"
 
 
 @transaction.atomic
 def _gather(trip: BreakerTrip, now: datetime) -> None:
-    """Take in the incidents of single nodes that were opened before the breaker tripped."""
+    """Take in the incidents of single nodes that were opened before the breaker tripped.
+
+    Only into one that is open: what still fails would not be seen in another.
+    """
     lock_incidents(trip.cluster)
-    into = Incident.objects.filter(cluster=trip.cluster, source=Opener.BREAKER, error_class=_class(trip))
-    found = into.select_related("cluster", "run").exclude(standing=Standing.MERGED).first()
-    if found is None:
+    found = _incident_of(trip)
+    if found is None or found.standing != Standing.OPEN:
         return
-    single = Incident.objects.filter(
-        cluster=trip.cluster, source=Opener.FLIP, error_class=trip.item, standing=Standing.OPEN,
-        detected_at__gte=trip.tripped_at - SPAN,
-    )  # fmt: skip
-    taken = list(single.select_related("cluster", "run"))
+    taken = list(_singles(trip).exclude(pk=found.pk))
     for one in taken:
         absorb(one, found, author=PORTAL, now=now, text="")
     for one in taken:
         write_act("incident_merged", one, author=PORTAL, now=now, data={"into": str(found)})
 
 
+def _singles(trip: BreakerTrip) -> QuerySet[Incident]:
+    """Open incidents of single nodes from the time that the breaker speaks of; what fails later is their own."""
+    single = Incident.objects.filter(
+        cluster=trip.cluster, source=Opener.FLIP, error_class=trip.item, standing=Standing.OPEN,
+        detected_at__gte=trip.tripped_at - SPAN,
+    )  # fmt: skip
+    of_its_time = single if trip.ended_at is None else single.filter(detected_at__lte=trip.ended_at)
+    return of_its_time.select_related("cluster", "run")
+
+
+def _incident_of(trip: BreakerTrip) -> Incident | None:
+    """The incident of the breaker, or the one that a person merged it into."""
+    mine = Incident.objects.filter(cluster=trip.cluster, source=Opener.BREAKER, error_class=_class(trip))
+    found = mine.select_related("cluster", "run", "merged_into__cluster", "merged_into__run").first()
+    return survivor_of(found) if found is not None else None
+
+
 def _class(trip: BreakerTrip) -> str:
     return f"{trip.item} breaker {trip.pk}"
 
 
-def _opening(title: str, error_class: str, found: Sequence[_Failure], relation: Relation) -> Opening:
+def _parts(found: Sequence[_Failure]) -> tuple[tuple[Touched, ...], str]:
+    return listed(Touched(one.node.hostname, one.flip.subject) for one in found)
+
+
+def _opening(
+    title: str, error_class: str, found: Sequence[_Failure], relation: Relation, parts: tuple[Touched, ...]
+) -> Opening:
     """What failed, told by its first; the others are further signs of it."""
     first, *rest = found
-    links = {one.item.key: Linking(one.item.key, relation, one.says, _evidence(one)) for one in reversed(found)}
+    items = {one.item.key: one for one in reversed(found)}
+    links = (Linking(one.item.key, relation, one.says, _evidence(one)) for one in items.values())
     return Opening(
         title=title[:200], weight=Weight.MAJOR if first.run.stage == Stage.RUNNING else Weight.MINOR,
         component=component_of(first.item.key, first.item.layer),
         started_at=min(first.flip.observed_at or first.flip.at, first.flip.at), detected_at=first.flip.at,
-        error_class=error_class, run=first.run,
-        touched=tuple(dict.fromkeys(Touched(one.node.hostname, one.flip.subject) for one in found)),
-        links=tuple(links.values()), signs=tuple(Sign(one.flip.at, one.says, one.key) for one in rest),
+        error_class=error_class, run=first.run, touched=parts,
+        links=tuple(links), signs=tuple(Sign(one.flip.at, one.says, one.key) for one in rest),
     )  # fmt: skip
 
 

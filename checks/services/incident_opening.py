@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from checks.domain.incidents.kinds import ActionState, Component, EventKind, Standing, Weight
+from checks.domain.incidents.kinds import ActionState, Component, EventKind, Opener, Standing, Weight
 from checks.domain.incidents.recurring import Meeting, fingerprint_of, meeting_of
 from checks.domain.writing import is_storable
 from checks.models import Cluster, CorrectiveAction, Incident, IncidentEvent, IncidentNode, Run
@@ -36,6 +36,8 @@ _LONGEST_SUMMARY: Final = 20_000
 _LONGEST_CLASS: Final = 80
 _LARGEST: Final = 2**53
 _MOST_GPUS: Final = 2**31 - 1
+# They watch, and tell what has not ended; what they tell late is no word about the past.
+_WATCHERS: Final = frozenset({Opener.FLIP, Opener.BREAKER, Opener.ALERTMANAGER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,8 @@ def open_incident(
 
     Idempotent by (*source*, *external_id*). The same trouble (see `checks.domain.incidents.recurring`) joins the one
     that is open, and opens the one again that ended within 90 days; a caller that knows the same trouble by other signs
-    names its incident: *same_as*. *text* is the first line of the timeline.
+    names its incident: *same_as*. *text* is the first line of the timeline. What the portal's own watchers tell opens
+    also the one again that was called over after the moment that they tell of: joined quietly, it would reach nobody.
 
     Raises:
         MayNot, IncidentRefused, IncidentTimes.
@@ -129,6 +132,9 @@ def open_incident(
     incident, meeting = alike
     if meeting is Meeting.REOPENS:
         _come_back(incident, opening, author, now, key, text)
+    elif source in _WATCHERS and incident.standing != Standing.OPEN:
+        _go_on(incident, opening, author, now, key, text)
+        return Opened(incident, Meeting.REOPENS)
     else:
         _see_again(incident, opening, author, now, key, text)
     return Opened(incident, meeting)
@@ -224,6 +230,22 @@ def _see_again(incident: Incident, opening: Opening, author: Author, now: dateti
     add_event(incident, EventKind.SEEN_AGAIN, author=author, now=now, at=opening.detected_at, text=said, key=key)
     _tell_more(incident, opening, author, now)
     refresh(incident)
+
+
+def _go_on(incident: Incident, opening: Opening, author: Author, now: datetime, key: str, text: str) -> None:
+    """It was not over when somebody said so: the same occurrence goes on, with the moments that it had."""
+    data = {"before": incident.standing, "after": Standing.OPEN.value}
+    was = {name: plain(getattr(incident, name)) for name in ("stable_at", "closed_at")}
+    incident.standing, incident.stable_at, incident.closed_at = Standing.OPEN.value, None, None
+    incident.save(update_fields=["standing", "stable_at", "closed_at"])
+    touch(incident, opening.touched)
+    said = text or opening.title
+    add_event(
+        incident, EventKind.REOPENED, author=author, now=now, at=opening.detected_at, text=said, data=was, key=key
+    )
+    _tell_more(incident, opening, author, now)
+    refresh(incident)
+    write_act("incident_moved", incident, author=author, now=now, data=data)
 
 
 def _come_back(incident: Incident, opening: Opening, author: Author, now: datetime, key: str, text: str) -> None:

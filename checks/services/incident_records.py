@@ -21,9 +21,9 @@ from checks.selectors.pages_access import ACTING_ROLES
 from checks.services.ledger import write_entry
 from checks.services.permissions import require_role
 
-_MOST_TOUCHED: Final = 1_000
-_LONGEST_HOSTNAME: Final = 253
-_LONGEST_PART: Final = 64
+MOST_TOUCHED: Final = 1_000
+LONGEST_HOSTNAME: Final = 253
+LONGEST_PART: Final = 64
 # Of one cluster at a time: two programs that tell of the same trouble at once make one incident of it.
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtext('countersign.incidents'), %s)"
 
@@ -165,6 +165,11 @@ def touch(incident: Incident, parts: Iterable[Touched]) -> list[IncidentNode]:
     """
     wanted = list(dict.fromkeys(parts))
     _require_names(wanted)
+    return take_over(incident, wanted)
+
+
+def take_over(incident: Incident, wanted: Sequence[Touched]) -> list[IncidentNode]:
+    """The same of another incident's parts, however many: they were looked at when it was told of them."""
     nodes = {
         node.hostname: node
         for node in Node.objects.filter(cluster=incident.cluster, hostname__in={one.hostname for one in wanted})
@@ -212,10 +217,10 @@ def _row(incident: Incident, one: Touched, node: Node | None) -> IncidentNode:
 
 
 def _require_names(wanted: Sequence[Touched]) -> None:
-    if len(wanted) > _MOST_TOUCHED:
-        raise IncidentRefused(_("Name at most %(most)d machines or parts of one incident.") % {"most": _MOST_TOUCHED})
+    if len(wanted) > MOST_TOUCHED:
+        raise IncidentRefused(_("Name at most %(most)d machines or parts of one incident.") % {"most": MOST_TOUCHED})
     for one in wanted:
-        if not one.hostname or len(one.hostname) > _LONGEST_HOSTNAME or not is_line(one.hostname):
+        if not one.hostname or len(one.hostname) > LONGEST_HOSTNAME or not is_line(one.hostname):
             raise IncidentRefused(_("Name each machine by its host name."))
-        if len(one.part) > _LONGEST_PART or not is_line(one.part):
+        if len(one.part) > LONGEST_PART or not is_line(one.part):
             raise IncidentRefused(_("Name a part as its node does, such as gpu3."))

@@ -23,6 +23,7 @@ from checks.services.incident_records import (
     require_author,
     require_order,
     require_text,
+    take_over,
     touch,
     write_act,
 )
@@ -147,7 +148,7 @@ def absorb(incident: Incident, into: Incident, *, author: Author, now: datetime,
     incident.standing, incident.merged_into = Standing.MERGED.value, into
     incident.save(update_fields=["standing", "merged_into"])
     Incident.objects.filter(merged_into=incident).update(merged_into=into)
-    touch(into, [Touched(one.hostname, one.part) for one in incident.touched.all()])
+    take_over(into, [Touched(one.hostname, one.part) for one in incident.touched.all()])
     known = set(into.links.values_list("item", flat=True))
     IncidentItemLink.objects.filter(incident=incident).exclude(item__in=known).update(incident=into)
     into.started_at = min(into.started_at, incident.started_at)

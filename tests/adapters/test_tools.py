@@ -76,6 +76,15 @@ def test_warnings_of_a_diagnostic_tell_errors_of_memory() -> None:
     assert told(reading, "gpu-ecc", "gpu2") == {"remap_failed": True}
 
 
+def test_a_copy_test_that_failed_in_one_direction_failed_whatever_rate_the_other_had() -> None:
+    slow = "GPU to Host 2.10 GB/s did not exceed the minimum of 20.00 GB/s."
+    text = diagnostic(samples.a_test("pcie", result(3, "Fail", "GPU 3 Host to GPU bandwidth:\t\t55.1 GB/s", slow)))
+    reading = read("dcgmi-diag", text)
+
+    assert told(reading, "gpu-peer-bandwidth", "gpu3") == {"host_to_device": 55.1}
+    assert [(one.kind.value, one.subject, slow in one.detail) for one in reading.problems] == [("error", "gpu3", True)]
+
+
 def test_a_gpu_that_the_node_does_not_have_is_named_and_not_judged() -> None:
     reading = read("dcgmi-diag", diagnostic(samples.a_test("memory", result(9, "Fail"))))
 
@@ -234,6 +243,30 @@ def test_figures_of_aznhc_are_facts_and_of_peers_the_slowest_counts() -> None:
 
     assert told(reading, "gpu-peer-bandwidth", "gpu0") == {"host_to_device": 55.4, "peer": 388.25}
     assert told(reading, "gpu-peer-bandwidth", "gpu1") == {"host_to_device": 31.2}
+
+
+@pytest.mark.parametrize("unit", ["Gb/s", "Gbps"])
+def test_bits_of_aznhc_are_no_bytes(unit: str) -> None:
+    reading = read("nhc", f"H2D_GPU_0: 400.0 {unit}\nP2P_GPU_0_1: 3000.0 {unit}\nnccl_all_red: 3600 {unit}\n")
+
+    assert told(reading, "gpu-peer-bandwidth", "gpu0") == {"host_to_device": 50.0, "peer": 375.0}
+    assert told(reading, "allreduce-node") == {"busbw": 450.0}
+
+
+@pytest.mark.parametrize("figure", ["H2D_GPU_0", "nccl_all_red", "P2P_GPU_0_2"])
+def test_a_figure_of_aznhc_in_an_unknown_unit_is_a_remark(figure: str) -> None:
+    reading = read("nhc", f"{figure}: 400.0 MB/s\n")
+
+    assert (reading.facts, [(one.name, one.value, one.why) for one in reading.remarks]) == (
+        [], [(figure, "400.0 MB/s", "no_figure")]
+    )  # fmt: skip
+
+
+def test_a_peer_in_an_unknown_unit_may_be_the_slowest() -> None:
+    reading = read("nhc", samples.NHC.replace("388.25 GB/s", "388250 MB/s"))
+
+    assert told(reading, "gpu-peer-bandwidth", "gpu0") == {"host_to_device": 55.4}
+    assert problems(reading, "gpu-peer-bandwidth") == [("not_captured", "gpu0")]
 
 
 @pytest.mark.parametrize(

@@ -40,10 +40,12 @@ class Caller:
     def read(self, path: str = "", **query: str) -> Any:
         return self.client.get(f"/api/v1/incidents{path}", query, headers=self.headers)
 
-    def hear(self, status: str, *alerts: dict[str, Any], key: str = "{}:{alertname=Xid}") -> Any:
+    def hear(
+        self, status: str, *alerts: dict[str, Any], key: str = "{}:{alertname=Xid}", alertname: str = "Xid"
+    ) -> Any:
         body = {
             "version": "4", "groupKey": key, "status": status, "receiver": "countersign", "truncatedAlerts": 0,
-            "groupLabels": {"alertname": "Xid"}, "commonLabels": {"alertname": "Xid", "severity": "critical"},
+            "groupLabels": {"alertname": alertname}, "commonLabels": {"alertname": alertname, "severity": "critical"},
             "commonAnnotations": {"summary": "Xid errors on <b>GPUs</b>"}, "externalURL": "http://alerts",
             "alerts": alerts,
         }  # fmt: skip
@@ -192,3 +194,104 @@ def test_another_group_is_another_incident_and_what_never_fired_is_ignored(calle
 
     assert (other.json()["outcome"], Incident.objects.count()) == ("opened", 2)
     assert ignored.json() == {"outcome": "ignored", "incident": None}
+
+
+def test_a_group_of_more_machines_than_an_incident_lists_is_told_all_the_same(caller: Caller) -> None:
+    fired = caller.hear("firing", *(alert(f"node{number}:9400") for number in range(1_003)))
+    incident = Incident.objects.get()
+
+    assert (fired.status_code, fired.json()["outcome"]) == (200, "opened")
+    assert set(incident.touched.values_list("part", flat=True)) == {""}
+    assert incident.touched.count() == 1_000
+    assert "1,003 machines" in incident.events.get(kind="opened").text
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"instance": "gpu\u202e001"}, {"instance": "\u200b"}, {"alertname": "X\u200bid\x07"},
+        {"gpu": "\u0663"}, {"run": "\x00"},
+    ],
+    ids=["a turned host", "a host of nothing", "a class that cannot be seen", "a part in other digits", "no run"],
+)  # fmt: skip
+def test_no_label_keeps_an_alert_from_being_told(caller: Caller, changes: dict[str, str]) -> None:
+    told = alert()
+    told["labels"] |= changes
+
+    assert caller.hear("firing", told, alertname=changes.get("alertname", "Xid")).status_code == 200
+    assert Incident.objects.exists()
+
+
+def test_a_description_that_a_browser_might_run_is_kept_as_code(caller: Caller) -> None:
+    told = alert()
+    told["annotations"]["description"] = "no `reads` of data:/mnt/corpus"
+
+    assert caller.hear("firing", told).status_code == 200
+    assert Incident.objects.get().summary == "```\nno 'reads' of data:/mnt/corpus\n```"
+
+
+@pytest.mark.parametrize("start", ["0001-01-01T00:00:00+08:00", "9999-12-31T23:59:59-08:00"])
+def test_an_alert_of_no_time_that_anybody_means_started_when_it_was_heard(caller: Caller, start: str) -> None:
+    told = alert() | {"startsAt": start}
+
+    assert caller.hear("firing", told, told | {"fingerprint": "another"}).status_code == 200
+    assert Incident.objects.get().started_at == NOON
+
+
+@pytest.mark.parametrize("column", ["startsAt", "endsAt"])
+def test_an_alert_of_a_time_without_a_zone_is_refused_with_a_sentence(caller: Caller, column: str) -> None:
+    refused = caller.hear("firing", alert() | {column: "2026-11-30T11:00:00"})
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_body")
+    assert not Incident.objects.exists()
+
+
+def test_an_alert_that_fired_before_somebody_said_stable_and_is_heard_after_it_opens_the_incident_again(
+    caller: Caller,
+) -> None:
+    caller.hear("firing", alert(at=NOON - HOUR))
+    Incident.objects.update(standing="closed", stable_at=NOON, closed_at=NOON)
+    late = caller.hear("firing", alert("gpu002:9400", at=NOON - MINUTE))
+    incident = Incident.objects.get()
+
+    assert late.json()["outcome"] == "reopened"
+    assert (incident.standing, incident.stable_at, incident.closed_at) == ("open", None, None)
+    assert (incident.occurrences, incident.detected_at) == (1, NOON - HOUR)
+    assert LedgerEntry.objects.get(what="incident_moved").data["after"] == "open"
+
+
+def test_what_another_program_tells_late_leaves_the_incident_where_it_stands(caller: Caller) -> None:
+    caller.tell()
+    Incident.objects.update(standing="stable", stable_at=NOON)
+
+    assert caller.tell(external_id="P-2").json()["outcome"] == "joined"
+    assert Incident.objects.get().standing == "stable"
+
+
+def merged(caller: Caller) -> int:
+    """The number of the incident of group b, which that of group a was merged into; both fire."""
+    caller.hear("firing", alert(at=NOON - HOUR), key="a")
+    into: int = caller.hear("firing", alert("gpu002:9400", at=NOON - HOUR), key="b").json()["incident"]
+    Incident.objects.exclude(pk=into).update(standing="merged", merged_into=into)
+    return into
+
+
+def test_a_group_that_resolves_leaves_the_incident_open_that_its_own_was_merged_into(caller: Caller) -> None:
+    into = merged(caller)
+    heard = [caller.hear("resolved", alert(at=NOON - HOUR, ended=NOON - MINUTE), key="a").json() for _ in range(2)]
+
+    assert heard == [{"outcome": "noted", "incident": into}, {"outcome": "known", "incident": into}]
+    incident = Incident.objects.get(pk=into)
+    assert (incident.standing, incident.events.get(kind="noted").at) == ("open", NOON - MINUTE)
+
+
+@pytest.mark.parametrize(("order", "standing"), [("ab", "stable"), ("b", "open")])
+def test_an_incident_of_several_groups_is_stable_by_its_own_only_after_the_others(
+    caller: Caller, order: str, standing: str
+) -> None:
+    into = merged(caller)
+    hosts = {"a": "gpu001:9400", "b": "gpu002:9400"}
+    for key in order:
+        caller.hear("resolved", alert(hosts[key], at=NOON - HOUR, ended=NOON - MINUTE), key=key)
+
+    assert Incident.objects.get(pk=into).standing == standing

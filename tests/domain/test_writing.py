@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from checks.domain.writing import is_line, is_prose, is_storable
+from checks.domain.writing import as_line, is_line, is_prose, is_storable
 
 FAR_EAST, FAR_WEST = timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))
 
@@ -35,6 +35,17 @@ def test_a_line_in_any_script_is_one(text: str) -> None:
 )
 def test_a_line_hides_nothing_and_turns_nothing_around(text: str) -> None:
     assert not is_line(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("width is 8, needs = 16", "width is 8, needs = 16"), ("语料\u3000第三版", "语料 第三版"),
+        ("a\0b\x7f\ud800", "ab"), ("8\n\t16\u20288\x1f", "8 16 8"), ("\u202elmay.\u200b", "lmay."), ("\ufeff", ""),
+    ],
+)  # fmt: skip
+def test_what_a_program_writes_becomes_a_line(text: str, line: str) -> None:
+    assert (as_line(text), is_line(as_line(text))) == (line, True)
 
 
 def test_prose_has_lines_and_the_joiners_that_scripts_need() -> None:

@@ -12,7 +12,7 @@ from checks.selectors.incident_losses import with_losses
 from checks.services.costs import price_cluster
 from checks.services.incident_actions import Plan, move_action, propose_action, verify_action
 from checks.services.incident_links import Linking, link_item
-from checks.services.incident_records import PORTAL, Author, CannotMove, IncidentRefused, IncidentTimes, Touched
+from checks.services.incident_records import PORTAL, Author, CannotMove, IncidentRefused, IncidentTimes, Touched, touch
 from checks.services.incidents import merge_incident, move_incident, note_on_incident, revise_incident
 from checks.services.markdown import ScriptRefused
 from checks.services.permissions import MayNot, ReasonMissing
@@ -169,6 +169,17 @@ def test_merging_moves_machines_items_and_first_moments_and_loses_nothing_twice(
     assert [row.hostname for row in kept.touched.all()] == ["gpu001", "gpu002"]
     assert kept.links.get().item == "gpu-xid"
     assert lost(kept) == 8 * 5 * 3600
+
+
+def test_an_incident_of_more_machines_than_anybody_may_tell_at_once_is_merged_whole(
+    cluster: Cluster, hana: User
+) -> None:
+    large, into = (opened(cluster, error_class="").incident for _ in range(2))
+    for first in (0, 600):
+        touch(large, [Touched(f"node{number}") for number in range(first, first + 600)])
+    merge_incident(incident=large, into=into, author=Author(hana), reason="one switch", now=NOON)
+
+    assert into.touched.count() == 1201
 
 
 def test_a_merged_incident_goes_nowhere_and_what_is_told_of_it_reaches_the_other(cluster: Cluster, hana: User) -> None:

@@ -9,14 +9,14 @@ from django.utils import translation
 from pytest_django import Settings
 
 from checks.domain.incidents.kinds import Standing, Weight
-from checks.models import Cluster, Flip, Role, Run, Stage
+from checks.models import Cluster, Role, Run, Stage
 from checks.services.incident_flips import open_for_flips
 from checks.services.incident_records import Author
 from checks.services.incidents import move_incident
 from checks.services.notice_sending import send_notices
 from checks.services.notice_watch import watch_for_notices
 from portal.accounts.models import User
-from tests.incidents import opened
+from tests.incidents import fails, opened
 from tests.lab import NOON, healthy_node, lab
 from tests.people import person
 from tests.runs import a_run
@@ -103,21 +103,6 @@ def test_what_was_written_down_late_with_an_earlier_time_is_told_too(cluster: Cl
     assert len(told(at=2)) == 1
 
 
-def test_what_the_watch_of_flips_opens_is_told(cluster: Cluster) -> None:
-    somebody("lead", cluster, Role.LEAD)
-    node = healthy_node(cluster, "gpu001")
-    a_run(cluster, "gpu001", nodes_needed=1)
-    Run.objects.update(stage=Stage.RUNNING)
-    Flip.objects.create(
-        at=NOON + MINUTE, observed_at=NOON, cluster=cluster, node=node, item="gpu-pcie-width", subject="gpu3",
-        raw_before="pass", raw="fail", settled_before="pass", settled="fail", detail="8", item_version="v",
-        cause="report",
-    )  # fmt: skip
-    assert open_for_flips(now=NOON + 2 * MINUTE) == 1
-
-    assert "fails on gpu001 (run-7)" in told(at=3)[0].body
-
-
 def test_what_is_over_already_is_not_told(cluster: Cluster) -> None:
     lead = somebody("lead", cluster, Role.LEAD)
     incident = opened(cluster, now=NOON + MINUTE, source="flip").incident
@@ -133,3 +118,15 @@ def test_a_reader_of_chinese_is_told_in_chinese(cluster: Cluster) -> None:
     opened(cluster, now=NOON + MINUTE, source="flip")
     with translation.override("en"):
         assert told(at=2)[0].subject == "[Countersign] helios：1 起事故"
+
+
+def test_what_a_failure_opened_is_told_too(cluster: Cluster) -> None:
+    somebody("lead", cluster, Role.LEAD)
+    for host in ("gpu001", "gpu002"):
+        healthy_node(cluster, host)
+    a_run(cluster, "gpu[001-002]")
+    Run.objects.update(stage=Stage.RUNNING)
+    fails(cluster, "gpu001", at=NOON + MINUTE)
+    open_for_flips(now=NOON + 2 * MINUTE)
+
+    assert [one.subject for one in told(at=3)] == ["[Countersign] 1 incident: helios"]

@@ -21,8 +21,9 @@ _HEALTHY = re.compile(r"(?P<host>[A-Za-z0-9][A-Za-z0-9._-]{0,252})\s*\|\s*Health
 _CODE = re.compile(r"\s*FaultCode: (?P<code>[A-Za-z0-9]{1,16})\.?\s*$")
 _FIGURE = re.compile(
     r".*?\b(?P<name>(?:H2D|D2H)_GPU_[0-9]{1,2}|P2P_GPU_[0-9]{1,2}_[0-9]{1,2}|nccl_all_red(?:_lb)?|ib_write_lb_[a-z0-9_]{1,32})"
-    r"\s*: (?P<rate>[0-9]{1,6}(?:\.[0-9]{1,6})?)\s+(?P<unit>GB/s|Gb/s|Gbps)\s*"
+    r"\s*: (?P<rate>[0-9]{1,6}(?:\.[0-9]{1,6})?)\s+(?P<unit>[A-Za-z]{1,6}(?:/s|ps))\s*"
 )
+_UNITS = {"GB/s": "GB/s", "Gb/s": "Gb/s", "Gbps": "Gb/s"}
 
 
 class NhcLine(NamedTuple):
@@ -96,7 +97,10 @@ def read_nhc(text: str) -> Saved:
         if line.failed:
             reading.problem(f"{line.check}: {line.said}" if line.check else line.said or "a health check failed")
     for figure in log.figures:
-        reading.fact("rate", figure.rate, "Gb/s" if figure.unit == "Gbps" else figure.unit, figure.name)
+        if figure.unit in _UNITS:
+            reading.fact("rate", figure.rate, _UNITS[figure.unit], figure.name)
+        else:
+            reading.problem(f"{figure.name}: {figure.unit} is no unit that this parser knows")
     if not (log.lines or log.figures):
         reading.problem("there is no line of NHC in this text that names a check")
     return reading.result()

@@ -307,3 +307,10 @@ def test_a_volta_counts_single_and_double_bits() -> None:
     (gpu,) = parse_smi_text(text).gpus
 
     assert (gpu.volatile_correctable, gpu.volatile_uncorrectable) == (4, 2)
+
+
+def test_a_rate_of_aznhc_in_an_unknown_unit_is_a_problem_and_no_rate() -> None:
+    saved = read("nhc", "H2D_GPU_0: 440.5 Gbps\nH2D_GPU_1: 55200.0 MB/s\n")
+
+    assert (facts(saved, "H2D_GPU_0"), facts(saved, "H2D_GPU_1")) == ({"rate": 440.5}, {})
+    assert complaints(saved) == "H2D_GPU_1: MB/s is no unit that this parser knows"
