@@ -18,6 +18,8 @@ _SECOND = re.compile(
 )
 _RULE = re.compile(r"\+[-=]{3,}")
 _HEAD = re.compile(r"Driver Version: ([0-9.]+)\s+CUDA Version: ([0-9.]+)")
+_LEFT_OUT = re.compile(r"^[ \t]*\[?(?:\.\.\.|…)\]?[ \t]*$", re.MULTILINE)
+"""What people write in the place of lines that they left out."""
 _NUMBER = re.compile(r"([0-9]{1,9})(?:C|W|%|MiB)")
 _SAYS_NOTHING = ("N/A", "[N/A]")
 _SWITCH = {"On": True, "Off": False}
@@ -46,6 +48,8 @@ def read_smi_table(text: str) -> Saved:
         _one(reading, gpu)
     if gpus and (_breaks_off(text) or _is_torn(finished_lines(text), len(gpus))):
         reading.problem("the table is torn: it was cut, or a line of a GPU is missing")
+    if gpus and _LEFT_OUT.search(text) and not reading.result().problems:
+        reading.problem("lines of the table were left out, and what they say is not known")
     if not gpus:
         reading.problem(errors.sentence or "there is no table of nvidia-smi in this text")
     return reading.result()

@@ -118,6 +118,19 @@ def test_exclusive_use_of_a_gpu_has_two_words_in_the_table() -> None:
     assert saved.problems == ()
 
 
+def test_a_table_from_which_lines_were_left_out_proves_nothing_of_the_others() -> None:
+    table = (
+        "|   1  NVIDIA H100 80GB HBM3          Off | 00000000:3B:00.0 Off |                    0 |\n"
+        "| N/A   38C    P0             99W / 700W |  80000MiB / 81559MiB |    100%      Default |\n"
+        "|                                         |                      |             Disabled |\n"
+        "+-----------------------------------------+----------------------+----------------------+\n"
+    )
+
+    assert read("nvidia-smi table", table).problems == ()
+    (problem,) = read("nvidia-smi table", f"[...]\n{table}").problems
+    assert "left out" in problem
+
+
 def test_a_gpu_that_could_not_be_opened_is_lost_beside_the_rows_of_others() -> None:
     text = (
         "index, temperature.gpu\n0, 30\n"
