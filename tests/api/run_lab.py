@@ -13,6 +13,7 @@ from checks.services.runs import set_pool
 from checks.services.waivers import approve_waiver, ask_waiver
 from tests.api.gate_lab import Gate
 from tests.lab import MINUTE, NOON
+from tests.link_lab import prove_links
 from tests.signed import Signing, proof, tick
 
 NARROW = {"gpu-pcie-width": {"width": 8}}
@@ -76,6 +77,8 @@ def grown(signing: Signing, size: int) -> None:
         Node(cluster=signing.cluster, hostname=name, enrolled_at=NOON - timedelta(hours=1)) for name in names
     )
     _copy(first, names)
+    # Later than the trials of its first nodes, or there would be no news to judge.
+    prove_links(signing.cluster, parse_node_set(f"gpu[001-{size:03}]"), at=NOON + timedelta(seconds=30))
     set_pool(run=signing.run, nodes=f"gpu[001-{size:03}]", by=signing.people[Role.LEAD], reason="it grows", now=NOON)
 
 

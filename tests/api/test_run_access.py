@@ -3,14 +3,17 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import URLPattern
+from pytest_django import Settings
 
 from checks.api import gate_urls, run_urls
 from checks.models import LedgerEntry, TokenKind
+from portal.quickstart.place import Place
 from tests.fleet import make_fleet
 from tests.lab import HOUR, NOON, bearer, lab
 from tests.runs import a_run
@@ -56,8 +59,9 @@ class Answered:
 
 
 @pytest.fixture
-def headers() -> Callable[[str], Headers]:
+def headers(settings: Settings, tmp_path: Path) -> Callable[[str], Headers]:
     """A run on one node of helios; the headers of a caller of that kind."""
+    settings.LEDGER_KEY_FILE = str(Place(tmp_path).ledger_key())  # no worker is here to seal certificates
     fleet = make_fleet(at=NOON - HOUR)
     fleet.enrol("gpu001", at=NOON - HOUR)
     a_run(fleet.cluster, "gpu001", nodes_needed=1)

@@ -41,7 +41,7 @@ def asking(lab: LinkLab, name: str) -> Background:
 def test_two_nodes_that_ask_at_once_get_one_trial(lab: LinkLab, connect_as: Connect) -> None:
     """``lock_cluster`` in ``next_turn``: without it each deals a trial of its own, and a constraint refuses one."""
     lab.now += timedelta(seconds=lab.cluster.interval_s + 60 - 80)
-    lab.ask_all(["gpu002"])
+    lab.ask_all(["gpu001", "gpu002"])  # whoever comes first must find the other still there
     LinkSide.objects.all().delete()
     LinkTrial.objects.all().delete()
     held = connect_as("app")
