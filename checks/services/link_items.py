@@ -141,7 +141,9 @@ def _store(
 
 
 def _derive_runs(cluster: Cluster, now: datetime) -> int:
-    runs = Run.objects.filter(cluster=cluster).exclude(stage__in=OVER).order_by("pk")
+    # Whoever changes a pool holds its run and judges it anew: that must not be written over from the old pool.
+    still = Run.objects.select_for_update(no_key=True, skip_locked=True)
+    runs = list(still.filter(cluster=cluster).exclude(stage__in=OVER).order_by("pk"))
     if not runs:
         return 0
     item, rows = ruleset_for(cluster).items[ITEM], {row.subject: row for row in link_states(cluster)}

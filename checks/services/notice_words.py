@@ -112,9 +112,12 @@ def changes_said(changes: Changes) -> str:
     said += list(changes.header)
     said += [f"−{host}" for host in changes.gone] + [f"+{host}" for host in changes.added]
     left = len(said) - _MOST_NAMED + len(changes.more_nodes)
-    if left > 0:
-        said = [*said[:_MOST_NAMED], ngettext("%(n)d more", "%(n)d more", left) % {"n": left}]
-    return ", ".join(said)
+    return ", ".join([*said[:_MOST_NAMED], *_and_more(left)] if left > 0 else said)
+
+
+def _and_more(left: int) -> list[str]:
+    """How many are not named; nothing where all are."""
+    return [ngettext("%(n)d more", "%(n)d more", left) % {"n": left}] if left > 0 else []
 
 
 def waiver(entry: LedgerEntry, run: str) -> Words:
@@ -219,9 +222,7 @@ def nodes_in_trouble(cluster: str, failing: Mapping[str, Collection[str]], silen
     hosts = {host for found in failing.values() for host in found} | set(silent)
     what = ngettext("%(n)d node in trouble: %(cluster)s", "%(n)d nodes in trouble: %(cluster)s", len(hosts))
     said = [f"{item}: {fold_node_set(found)}" for item, found in sorted(failing.items())][:_MOST_NAMED]
-    if len(failing) > _MOST_NAMED:
-        left = len(failing) - _MOST_NAMED
-        said.append(ngettext("%(n)d more", "%(n)d more", left) % {"n": left})
+    said += _and_more(len(failing) - _MOST_NAMED)
     if silent:
         said.append(_("silent: %(nodes)s") % {"nodes": fold_node_set(silent)})
     return Words(what % {"n": len(hosts), "cluster": cluster}, "; ".join(said))
@@ -231,10 +232,8 @@ def incidents(cluster: str, began: Sequence[Incident]) -> Words:
     """Incidents that began or came back; the first few by name."""
     what = ngettext("%(n)d incident: %(cluster)s", "%(n)d incidents: %(cluster)s", len(began))
     said = [_incident(one) for one in began[:_MOST_NAMED]]
-    left = len(began) - _MOST_NAMED
-    if left > 0:
-        said.append(ngettext("%(n)d more", "%(n)d more", left) % {"n": left})
-    return Words(what % {"n": len(began), "cluster": cluster}, "; ".join(said))
+    listed = "; ".join([*said, *_and_more(len(began) - _MOST_NAMED)])
+    return Words(what % {"n": len(began), "cluster": cluster}, listed)
 
 
 def _incident(one: Incident) -> str:

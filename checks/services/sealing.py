@@ -19,7 +19,7 @@ from checks.services.certificates import issue_certificate
 #: Seconds that a request waits for the worker, and how often it looks.
 PATIENCE_S: Final = 8.0
 _LOOK_EVERY_S: Final = 0.1
-#: What nobody came for is of no use any more: it tells how the run stood then.
+#: What nobody waited for is of no use any more: it tells how the run stood then.
 _KEPT: Final = timedelta(hours=1)
 _SEAL: Final = "checks.seal_certificate"
 
@@ -64,9 +64,11 @@ def purge_orders(*, now: datetime) -> int:
 
 
 def _wait_for(order_id: int, deadline: float) -> str:
-    answer = CertificateOrder.objects.filter(pk=order_id).values_list("text", "problem")
+    order = CertificateOrder.objects.filter(pk=order_id)
     while True:
-        text, problem = answer.get()
+        text, problem = order.values_list("text", "problem").get()
+        if text or problem:
+            order.delete()
         if problem:
             raise KeyUnusable(problem)
         if text:

@@ -11,9 +11,10 @@ import psycopg
 import pytest
 from django.db import IntegrityError
 
-from checks.models import LinkSide, LinkTrial
+from checks.models import LinkSide, LinkTrial, ScopeState
 from checks.services.link_trials import next_turn, tell_outcome
 from tests.link_lab import FAST, OFFER, LinkLab, link_lab, told
+from tests.runs import a_run
 from tests.services.test_races import Background, calls_waiting
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -91,3 +92,19 @@ def test_both_ends_that_tell_at_once_end_the_trial_with_both_words(lab: LinkLab,
     ended = LinkTrial.objects.get()
     assert (ended.ended_at, ended.problem) == (lab.now, "")
     assert ended.facts["host_share"] == 0.9799
+
+
+def test_a_run_whose_pool_somebody_changes_is_left_to_them_and_judged_by_the_next_look(
+    lab: LinkLab, connect_as: Connect
+) -> None:
+    """``skip_locked`` in ``_derive_runs``: without it what stood for the old pool is written over the new one's."""
+    run = a_run(lab.cluster, "gpu001", nodes_needed=1)
+    row = ScopeState.objects.filter(subject=run.slug)
+    held = connect_as("app")
+    held.execute("SELECT FROM checks_run FOR NO KEY UPDATE")
+
+    lab.derive()
+    assert not row.exists()
+    held.rollback()
+    lab.derive()
+    assert row.get().raw == "na"

@@ -51,6 +51,7 @@ def test_the_worker_seals_what_a_web_process_asks_for(signing: Signing, settings
     sealing.join()
 
     assert json.loads(text)["run"] == signing.run.slug
+    assert not CertificateOrder.objects.exists()
 
 
 def test_a_worker_without_a_key_is_told_at_once(signing: Signing, settings: Settings) -> None:
